@@ -1,0 +1,166 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Per says whose counter a budget is.
+type Per string
+
+// The kinds of key that a budget may be counted by.
+const (
+	PerAddress      Per = "address"
+	PerUser         Per = "user"
+	PerOrganisation Per = "organisation"
+	PerSession      Per = "session"
+	PerGlobal       Per = "global"
+)
+
+// Algorithm is how a budget counts.
+type Algorithm string
+
+const (
+	// Sliding admits at most Limit units in any span of Window, exactly.
+	Sliding Algorithm = "sliding-window"
+	// Segments is Sliding for large limits, in 60 segments: never over, late by less than Window ÷ 60.
+	Segments Algorithm = "sliding-window-segments"
+	// Bucket admits at most Limit + Refill × span units in any span.
+	Bucket Algorithm = "token-bucket"
+	// Fixed admits Limit units in the Window that its first hit begins, so up to 2 × Limit around a boundary.
+	Fixed Algorithm = "fixed-window"
+)
+
+// Place is where a budget is counted.
+type Place string
+
+const (
+	// InMemory counts in each process by itself: N processes admit up to N × Limit.
+	InMemory Place = "memory"
+	// InRedis counts in Redis, or in memory where no Redis is configured.
+	InRedis Place = "redis"
+	// InPostgres counts in the database.
+	InPostgres Place = "postgres"
+)
+
+// Mode is what a budget does when its store fails.
+type Mode string
+
+const (
+	// FailOpen lets the request through, loudly.
+	FailOpen Mode = "open"
+	// FailLocal counts the whole limit in this process until the store is back.
+	FailLocal Mode = "local"
+	// FailClosed answers 503 LIMITER_UNAVAILABLE.
+	FailClosed Mode = "closed"
+)
+
+// A Budget is a named allowance for each key.
+type Budget struct {
+	// Name is one word for a class of routes, and the route's id, perhaps with a suffix, for a route's own budget.
+	Name string
+	// Limit is the units a window; a token bucket's capacity.
+	Limit int64
+	// Window is the span that Limit applies to; for a token bucket it is Limit ÷ Refill, the time to full.
+	Window time.Duration
+	// Refill is the units a second that a token bucket gains; 0 for the others.
+	Refill    int64
+	Per       Per
+	Algorithm Algorithm
+	Place     Place
+	OnFailure Mode
+	// Unit is what is counted, in the plural.
+	Unit string
+	// Why says in one sentence what the budget is for.
+	Why string
+}
+
+// The budgets that belong to classes of routes rather than to one route.
+const (
+	BudgetEdge         = "edge"
+	BudgetEdgeCaller   = "edge.caller"
+	BudgetUser         = "user"
+	BudgetOrganisation = "org"
+)
+
+// Budgets returns the table of budgets, in the order in which headers list them. It is the only place with the numbers.
+func Budgets() []Budget {
+	const requests = "requests"
+	return []Budget{
+		{
+			Name: BudgetEdge, Limit: 100, Window: time.Minute, Per: PerAddress, Algorithm: Sliding, Place: InMemory, OnFailure: FailLocal, Unit: requests,
+			Why: "Keeps strangers, failed credentials and public routes of one address from the look-ups behind it.",
+		},
+		{
+			Name: BudgetEdgeCaller, Limit: 1000, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InMemory, OnFailure: FailLocal, Unit: requests,
+			Why: "Charged instead of the address once a credential is known, so that people behind one address do not share a budget.",
+		},
+		{
+			Name: BudgetUser, Limit: 100, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
+			Why: "What one person may ask for, from wherever.",
+		},
+		{
+			Name: BudgetOrganisation, Limit: 600, Window: time.Minute, Refill: 10, Per: PerOrganisation, Algorithm: Bucket, Place: InRedis, OnFailure: FailOpen, Unit: requests,
+			Why: "Keeps one noisy organisation from spending another's share.",
+		},
+		{
+			Name: "tasks.write", Limit: 30, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
+			Why: "Writes cost more than reads.",
+		},
+		{
+			Name: "tasks.parse", Limit: 10, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
+			Why: "A model call costs money.",
+		},
+		{
+			Name: "tasks.parse.burst", Limit: 3, Window: time.Second, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
+			Why: "Spreads model calls, so that one person never holds all of the model's slots.",
+		},
+		{
+			Name: "tasks.export", Limit: 5, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
+			Why: "An export reads everything that the organisation has.",
+		},
+		{
+			Name: "reports.create", Limit: 10, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
+			Why: "A report takes a person's time to read.",
+		},
+		{
+			Name: "auth.login", Limit: 10, Window: time.Minute, Per: PerAddress, Algorithm: Sliding, Place: InMemory, OnFailure: FailClosed, Unit: "sign-ins",
+			Why: "Bounds abandoned sign-ins; given back when that sign-in completes.",
+		},
+		{
+			Name: "auth.refresh", Limit: 30, Window: time.Minute, Per: PerSession, Algorithm: Sliding, Place: InMemory, OnFailure: FailClosed, Unit: requests,
+			Why: "A session is renewed rarely; more is a loop or an attack.",
+		},
+	}
+}
+
+// BudgetNamed returns the budget of that name.
+func BudgetNamed(name string) (Budget, bool) {
+	all := Budgets()
+	i := slices.IndexFunc(all, func(b Budget) bool { return b.Name == name })
+	if i < 0 {
+		return Budget{}, false
+	}
+	return all[i], true
+}
+
+// String gives the allowance as people read it, such as "10 requests per 60s".
+func (b Budget) String() string { return Allowance(b.Limit, b.Unit, b.Window) }
+
+// Allowance words a limit of units in a window, such as "10 requests per 60s".
+func Allowance(limit int64, unit string, window time.Duration) string {
+	return fmt.Sprintf("%d %s per %ds", limit, unit, CeilSeconds(window))
+}
+
+// CeilSeconds rounds a duration up to whole seconds; a negative one is 0.
+func CeilSeconds(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	seconds := int64(d / time.Second)
+	if d%time.Second > 0 {
+		seconds++
+	}
+	return seconds
+}

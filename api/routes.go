@@ -1,0 +1,223 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Class says who may call a route. The zero value protects: a route is open only if its row says so.
+type Class uint8
+
+const (
+	// ClassUser needs a credential and charges the budgets of user and organisation, and the route's own.
+	ClassUser Class = iota
+	// ClassAuth needs a credential and charges the route's own budgets only.
+	ClassAuth
+	// ClassOptional takes a credential or none; a bad one is refused. It charges the route's own budgets only.
+	ClassOptional
+	// ClassPublic looks at no credential and charges the route's own budgets only.
+	ClassPublic
+)
+
+// String gives the class's name as openapi.json bears it.
+func (c Class) String() string {
+	return [...]string{"user", "auth", "optional", "public"}[c]
+}
+
+// NeedsCredential says whether a request without a credential is refused.
+func (c Class) NeedsCredential() bool { return c == ClassUser || c == ClassAuth }
+
+// A Param is a query parameter of a route.
+type Param struct {
+	Name string
+	// Type is its JSON Schema type; Format the schema format, if any.
+	Type, Format string
+	Required     bool
+	Why          string
+}
+
+// A Route is one row of the contract.
+type Route struct {
+	// ID names the route; a budget of its own bears it.
+	ID     string
+	Method string
+	// Path is a template with {name} segments.
+	Path  string
+	Class Class
+	// Budgets are the route's own, beside those of its class.
+	Budgets []string
+	Query   []Param
+	// Request and Response are zero values of the body types; nil where there is none or it is not JSON.
+	Request, Response any
+	// Status is that of success; ContentType that of a success body that is not JSON.
+	Status      int
+	ContentType string
+	// Summary is one sentence for the reference.
+	Summary string
+	// NoHead is set where a HEAD request would have the effects of the GET.
+	NoHead bool
+}
+
+// The ids of the routes, for those who must name one.
+const (
+	RouteLimitsGet     = "limits.get"
+	RouteOpenAPIGet    = "openapi.get"
+	RouteMeGet         = "me.get"
+	RouteMeDelete      = "me.delete"
+	RouteOrgGet        = "org.get"
+	RouteTasksList     = "tasks.list"
+	RouteTasksGet      = "tasks.get"
+	RouteTasksCreate   = "tasks.create"
+	RouteTasksUpdate   = "tasks.update"
+	RouteTasksDelete   = "tasks.delete"
+	RouteTasksParse    = "tasks.parse"
+	RouteTasksExport   = "tasks.export"
+	RouteReportsCreate = "reports.create"
+	RouteAuthLogin     = "auth.login"
+	RouteAuthCallback  = "auth.callback"
+	RouteAuthRefresh   = "auth.refresh"
+	RouteAuthLogout    = "auth.logout"
+)
+
+// Routes returns the table of routes. A row that the server does not mount, or a mounted route without a row, stops its start.
+func Routes() []Route {
+	return slices.Concat(metaRoutes(), taskRoutes(), authRoutes())
+}
+
+func metaRoutes() []Route {
+	return []Route{
+		{
+			ID: RouteLimitsGet, Method: http.MethodGet, Path: BasePath + "/limits", Class: ClassOptional, Response: Limits{}, Status: http.StatusOK,
+			Summary: "What the caller may still spend of each budget. Spends none of them but the edge.",
+		},
+		{
+			ID: RouteOpenAPIGet, Method: http.MethodGet, Path: BasePath + "/openapi.json", Class: ClassPublic, Status: http.StatusOK,
+			ContentType: "application/json", Summary: "This description.",
+		},
+		{
+			ID: RouteMeGet, Method: http.MethodGet, Path: BasePath + "/me", Response: Me{}, Status: http.StatusOK,
+			Summary: "Who is calling.",
+		},
+		{
+			ID: RouteMeDelete, Method: http.MethodDelete, Path: BasePath + "/me", Budgets: []string{"tasks.write"}, Status: http.StatusNoContent,
+			Summary: "Removes the caller's personal data and sessions. Tasks stay with the organisation.",
+		},
+		{
+			ID: RouteOrgGet, Method: http.MethodGet, Path: BasePath + "/org", Response: Organisation{}, Status: http.StatusOK,
+			Summary: "The caller's organisation.",
+		},
+	}
+}
+
+func taskRoutes() []Route {
+	const tasks = BasePath + "/tasks"
+	write := []string{"tasks.write"}
+	return []Route{
+		{
+			ID: RouteTasksList, Method: http.MethodGet, Path: tasks, Response: TaskList{}, Status: http.StatusOK,
+			Query: []Param{
+				{Name: "done", Type: "boolean", Why: "Only finished, or only open, tasks."},
+				{Name: "limit", Type: "integer", Why: "Items a page, 1 to 200; 50 if absent."},
+				{Name: "cursor", Type: "string", Why: "nextCursor of the page before."},
+			},
+			Summary: "The organisation's tasks, newest first.",
+		},
+		{
+			ID: RouteTasksCreate, Method: http.MethodPost, Path: tasks, Budgets: write, Request: TaskCreate{}, Response: Task{}, Status: http.StatusCreated,
+			Summary: "Creates a task.",
+		},
+		{
+			ID: RouteTasksParse, Method: http.MethodPost, Path: tasks + "/parse", Budgets: []string{"tasks.parse", "tasks.parse.burst"},
+			Request: ParseRequest{}, Response: ParseResult{}, Status: http.StatusOK,
+			Summary: "Turns free text into task drafts. Saves nothing.",
+		},
+		{
+			ID: RouteTasksExport, Method: http.MethodGet, Path: tasks + "/export", Budgets: []string{"tasks.export"}, Status: http.StatusOK,
+			ContentType: "text/csv", NoHead: true, Summary: "All of the organisation's tasks as CSV.",
+		},
+		{
+			ID: RouteTasksGet, Method: http.MethodGet, Path: tasks + "/{id}", Response: Task{}, Status: http.StatusOK,
+			Summary: "One task.",
+		},
+		{
+			ID: RouteTasksUpdate, Method: http.MethodPatch, Path: tasks + "/{id}", Budgets: write, Request: TaskUpdate{}, Response: Task{}, Status: http.StatusOK,
+			Summary: "Changes the fields given; an absent field keeps its value, null clears it.",
+		},
+		{
+			ID: RouteTasksDelete, Method: http.MethodDelete, Path: tasks + "/{id}", Budgets: write, Status: http.StatusNoContent,
+			Summary: "Deletes a task.",
+		},
+		{
+			ID: RouteReportsCreate, Method: http.MethodPost, Path: BasePath + "/reports", Budgets: []string{"reports.create"}, Request: ReportCreate{}, Response: Report{}, Status: http.StatusCreated,
+			Summary: "Reports a task to the administrators.",
+		},
+	}
+}
+
+func authRoutes() []Route {
+	const auth = BasePath + "/auth"
+	return []Route{
+		{
+			ID: RouteAuthLogin, Method: http.MethodGet, Path: auth + "/login", Class: ClassPublic, Budgets: []string{"auth.login"}, Status: http.StatusFound, NoHead: true,
+			Query:   []Param{{Name: "returnTo", Type: "string", Why: "A path of this site to come back to; the page if absent."}},
+			Summary: "Begins a sign-in: redirects to the issuer.",
+		},
+		{
+			ID: RouteAuthCallback, Method: http.MethodGet, Path: auth + "/callback", Class: ClassPublic, Status: http.StatusSeeOther, NoHead: true,
+			Query: []Param{
+				{Name: "state", Type: "string", Required: true, Why: "What the sign-in began with."},
+				{Name: "code", Type: "string", Why: "The issuer's code; absent where it refused."},
+				{Name: "error", Type: "string", Why: "Why the issuer refused."},
+				{Name: "iss", Type: "string", Why: "Who the issuer says it is (RFC 9207)."},
+			},
+			Summary: "Ends a sign-in: the issuer redirects here.",
+		},
+		{
+			ID: RouteAuthRefresh, Method: http.MethodPost, Path: auth + "/refresh", Class: ClassAuth, Budgets: []string{"auth.refresh"}, Response: Me{}, Status: http.StatusOK,
+			Summary: "Gives the session a new token; the old one is good for another 30 seconds.",
+		},
+		{
+			ID: RouteAuthLogout, Method: http.MethodPost, Path: auth + "/logout", Class: ClassPublic, Response: LogoutResult{}, Status: http.StatusOK,
+			Query:   []Param{{Name: "everywhere", Type: "boolean", Why: "Ends all of the person's sessions."}},
+			Summary: "Ends the session. Without one there is nothing to end, and that is no fault.",
+		},
+	}
+}
+
+// RouteByID returns the row of an id.
+func RouteByID(id string) (Route, bool) {
+	all := Routes()
+	i := slices.IndexFunc(all, func(r Route) bool { return r.ID == id })
+	if i < 0 {
+		return Route{}, false
+	}
+	return all[i], true
+}
+
+// Charges names every budget that a request of the route is charged once it is known who calls, in table order; the
+// edge comes before and is not among them.
+func (r Route) Charges() []string {
+	own := r.Budgets
+	if r.Class == ClassUser {
+		own = append([]string{BudgetUser, BudgetOrganisation}, own...)
+	}
+	var charges []string
+	for _, b := range Budgets() {
+		if slices.Contains(own, b.Name) {
+			charges = append(charges, b.Name)
+		}
+	}
+	return charges
+}
+
+// URL fills the path's {name} segments in order.
+func (r Route) URL(segments ...string) string {
+	parts := strings.Split(r.Path, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "{") && len(segments) > 0 {
+			parts[i], segments = segments[0], segments[1:]
+		}
+	}
+	return strings.Join(parts, "/")
+}
