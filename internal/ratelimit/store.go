@@ -9,35 +9,7 @@ import (
 	"time"
 )
 
-// An Algorithm is how a budget counts.
-type Algorithm uint8
-
-const (
-	// SlidingLog keeps the time of every admitted unit: at most N units in any span of Window, exactly. N is at most MaxLog.
-	SlidingLog Algorithm = iota + 1
-	// Segments is the sliding window for large N: 60 segments, never over N in any Window, late by less than Window/60.
-	Segments
-	// TokenBucket holds at most N units and gains Refill of them a second: at most N + Refill × span in any span.
-	TokenBucket
-	// FixedWindow admits N units in the Window that begins with its first hit: up to 2 × N around a boundary.
-	FixedWindow
-)
-
-// MaxLog is the largest limit of a SlidingLog: the log of one key holds that many times.
-const MaxLog = 1024
-
-// A Limit is what one key may spend.
-type Limit struct {
-	Algorithm Algorithm
-	// N is the units a window, or a bucket's capacity. 0 denies everything; below 0 is an error.
-	N int64
-	// Window is the span that N applies to. A TokenBucket has none: it is full again after N ÷ Refill.
-	Window time.Duration
-	// Refill is the units a second that a TokenBucket gains.
-	Refill int64
-}
-
-// A Key names one counter.
+// A Key names one counter. All three parts are its identity: keys that differ in any of them are counted apart.
 type Key struct {
 	// Budget is the budget's name, as in the table.
 	Budget string
@@ -54,7 +26,7 @@ type Charge struct {
 	Limit Limit
 	// Cost is the units asked for. 0 only looks, below 0 is an error, more than Limit.N never fits.
 	Cost int64
-	// Shadow charges are counted and judged but never refuse: they are recorded when the enforced ones of the call fit.
+	// Shadow charges are judged but never refuse: one is recorded when it fits and the enforced ones of the call fit.
 	Shadow bool
 }
 
@@ -63,23 +35,25 @@ const Never time.Duration = -1
 
 // A Verdict is what a store says of one charge.
 type Verdict struct {
-	// OK says that the charge fits. Whether it was recorded depends on the others of its call.
+	// OK says that the charge fits; a look always does. Whether it was recorded depends on the others of its call.
 	OK bool
 	// Remaining is what is left after the call, in units, 0 ≤ Remaining ≤ N.
 	Remaining int64
-	// Next is the time until Remaining grows; 0 when nothing is spent.
+	// Next is the time until Remaining grows; 0 when nothing is spent, and when N is 0.
 	Next time.Duration
-	// Retry is, for a charge that does not fit, the time until it would if nothing else was charged meanwhile, or Never.
+	// Retry is, for a charge that does not fit, the time until it would if nothing else was charged meanwhile, or
+	// Never. It is 0 for a charge that fits.
 	Retry time.Duration
-	// Receipt names the entries that this charge made, for GiveBack; its zero value means none.
+	// Receipt names the entries that this charge made, for GiveBack; its zero value means that none were recorded.
 	Receipt Receipt
-	// Err is a fault of this key's stored value alone; the other verdicts of the call hold. The budget's mode decides.
+	// Err is a fault of this key's stored value alone; the other verdicts of the call hold, and its charge was not
+	// recorded. The budget's mode decides.
 	Err error
 }
 
 // A Receipt names the very entries that one recorded charge made in its store. It works once.
 type Receipt struct {
-	// ID is the store's own name for the entries; 0 means none.
+	// ID is the store's own name for the entries, unique for its key; 0 means none.
 	ID uint64
 	// Cost is the units recorded.
 	Cost int64
@@ -88,8 +62,41 @@ type Receipt struct {
 // A Store counts. Take decides all charges at once: either every enforced charge fits and all are recorded, or
 // none is. A charge of cost 0 only looks. The verdicts are one a charge, in order.
 //
-// An error means that the store could not say; the charges may then have been counted or not, and are never sent again.
+// A charge that CheckCharges faults is an error, and nothing is counted. Any other error means that the store could
+// not say; the charges may then have been counted or not, and are never sent again.
 type Store interface {
 	Take(ctx context.Context, charges []Charge) ([]Verdict, error)
 	Reset(ctx context.Context, keys ...Key) error
+}
+
+// A Return asks to give back Units of what one charge recorded.
+type Return struct {
+	Key     Key
+	Limit   Limit
+	Receipt Receipt
+	// Units is at least 1; above Receipt.Cost it counts as Receipt.Cost.
+	Units int64
+}
+
+// A Returner is a Store that can give back. GiveBack answers the units given back, one a return, in order: 0 where
+// nothing of that receipt is left to give, because it was given back before or its window has passed.
+//
+// A log forgets the receipt with the entries, also when only some of its units were given back, so a second try
+// finds nothing. A counter (Segments, TokenBucket, FixedWindow) cannot tell one unit from another: its receipt says
+// only when the charge was made, and the Limiter sends each receipt once. A TokenBucket gives back what time has not
+// refilled since, cost − Refill × age, because more could be over the limit.
+//
+// After an error the charges are not given back, as far as anyone knows; the receipts are not sent again.
+type Returner interface {
+	GiveBack(ctx context.Context, returns []Return) ([]int64, error)
+}
+
+// An InProcess store never waits and cannot fail: the Limiter asks it without deadline or breaker, and reuses dst.
+type InProcess interface {
+	AppendTake(dst []Verdict, charges []Charge) ([]Verdict, error)
+}
+
+// A Selective store does not have every algorithm. A store without this method is taken to have all.
+type Selective interface {
+	Supports(Algorithm) bool
 }
