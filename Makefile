@@ -1,0 +1,103 @@
+# The commands of this project; `make` alone lists them.
+
+.DEFAULT_GOAL := help
+
+# Builds on this machine carry no version control stamp: git refuses to give one where the checkout belongs to
+# somebody else, and Go then refuses to build. The image's build (Dockerfile) names its version by itself.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+
+TOOL := go tool -modfile=tools.mod
+URL ?= http://localhost:8080
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+
+.PHONY: help
+help: ## List these commands
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+# ---- to run it
+
+.PHONY: run
+run: ## Serve http://localhost:8080 on this machine: database, sign-in and web page included
+	@bash scripts/setup go
+	@if [ -z "$$DATABASE_URL" ]; then bash scripts/setup postgresql; fi
+	@if bash scripts/setup node; then $(MAKE) --no-print-directory web; \
+		else echo 'run: going on without the web page' >&2; fi
+	@go build -o bin/server ./cmd/server
+	@APP_ENV=$${APP_ENV:-development} exec bin/server serve
+
+.PHONY: demo
+demo: ## Show the promises against a running server (URL=http://localhost:8080, ARGS=…)
+	@bash scripts/setup go
+	@go run ./cmd/demo -url $(URL) $(ARGS)
+
+.PHONY: compose-up
+compose-up: ## Build and start the containers of docker-compose.yml, and wait until they are healthy
+	docker compose up --build --wait
+
+.PHONY: compose-down
+compose-down: ## Stop the containers and forget their data
+	docker compose down --volumes
+
+# ---- to work on it
+
+.PHONY: test
+test: ## Run every test: Go with the race detector, then the web page's
+	@bash scripts/setup go compiler postgresql redis node
+	go test -race ./...
+	@$(MAKE) --no-print-directory test-web
+
+.PHONY: test-web
+test-web: web/node_modules/.package-lock.json ## Run the web page's tests alone
+	cd web && npm test
+
+.PHONY: check
+check: vet lint vulnerabilities verify ## Run every check that is not a test
+	go test ./internal/house
+
+.PHONY: vet
+vet:
+	@bash scripts/setup go compiler
+	go vet ./...
+
+.PHONY: lint
+lint: ## Lint the Go code, its formatting included
+	$(TOOL) golangci-lint run
+
+.PHONY: vulnerabilities
+vulnerabilities:
+	@bash scripts/vulnerabilities
+
+.PHONY: verify
+verify: ## Check that generated code is what `make generate` would write
+	@bash scripts/verify-generated
+
+.PHONY: fmt
+fmt: ## Format the Go code
+	$(TOOL) golangci-lint fmt
+
+.PHONY: generate
+generate: ## Write the generated code anew: database access, the OpenAPI document
+	$(TOOL) sqlc generate -f db/sqlc.yaml
+	go test ./internal/openapi -update
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: web
+web: web/dist/index.html ## Build the web page that the server embeds
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	cd web && npm ci
+	@touch $@
+
+web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
+	cd web && npm run build
+	@touch $@
+
+# ---- to make it one's own
+
+.PHONY: rename
+rename: ## Give a fork its own module path (MODULE=example.org/you/app)
+	@bash scripts/setup go
+	@go run ./scripts/rename $(MODULE)
