@@ -1,0 +1,133 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// errBreakerOpen stands for calls that were not made because earlier ones failed.
+var errBreakerOpen = errors.New("the store failed a moment ago and is not asked")
+
+// A guard asks one store, bounded in time, and stops asking one that fails.
+type guard struct {
+	name     string
+	store    Store
+	inside   InProcess // Set where the store is in this process: asked directly.
+	returner Returner  // Set where the store can give back.
+	timeout  time.Duration
+	now      func() time.Time
+	hooks    StoreHooks
+	breaker  breaker
+	rows     []*row // The budgets that this store counts.
+
+	failing    atomic.Bool
+	lastFailed atomic.Int64 // Nanoseconds on the limiter's clock.
+}
+
+func newGuard(name string, store Store, config *Config) *guard {
+	g := &guard{name: name, store: store, timeout: config.timeout(name), now: config.Now}
+	g.inside, _ = store.(InProcess)
+	g.returner, _ = store.(Returner)
+	if config.Hooks.Store != nil {
+		g.hooks = config.Hooks.Store(name)
+	}
+	return g
+}
+
+// take asks the store. The caller's cancellation does not reach it: callers who hang up must not look like a store
+// that fails.
+func (g *guard) take(ctx context.Context, dst []Verdict, charges []Charge) ([]Verdict, error) {
+	if g.inside != nil {
+		return g.inside.AppendTake(dst, charges)
+	}
+	if err := CheckCharges(charges); err != nil {
+		return dst, err
+	}
+	err := g.call(ctx, writes(charges), func(ctx context.Context) error {
+		verdicts, err := g.store.Take(ctx, charges)
+		if err != nil {
+			return err
+		}
+		if len(verdicts) != len(charges) {
+			return fmt.Errorf("store answered %d verdicts to %d charges", len(verdicts), len(charges))
+		}
+		dst = append(dst, verdicts...)
+		return nil
+	})
+	return dst, err
+}
+
+// giveBack is not sent while the breaker is open: in doubt, not given back.
+func (g *guard) giveBack(ctx context.Context, returns []Return) (units []int64, err error) {
+	if g.inside != nil {
+		return g.returner.GiveBack(ctx, returns)
+	}
+	err = g.call(ctx, false, func(ctx context.Context) error {
+		units, err = g.returner.GiveBack(ctx, returns)
+		return err
+	})
+	return units, err
+}
+
+func (g *guard) call(ctx context.Context, writes bool, ask func(context.Context) error) error {
+	began := g.now()
+	p := g.breaker.enter(began, writes)
+	if p == refused {
+		return errBreakerOpen
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeout)
+	err := ask(ctx)
+	cancel()
+	ended := g.now()
+	if g.hooks.Asked != nil {
+		g.hooks.Asked(ended.Sub(began), err)
+	}
+	g.leave(p, ended, writes, err)
+	if err != nil {
+		return fmt.Errorf("ask store %s: %w", g.name, err)
+	}
+	return nil
+}
+
+func (g *guard) leave(p pass, now time.Time, writes bool, err error) {
+	ok := err == nil
+	if g.breaker.leave(p, now, writes, ok) && g.hooks.Breaker != nil {
+		g.hooks.Breaker(!ok)
+	}
+	if ok && writes && g.failing.Load() {
+		g.recovered(now)
+	}
+}
+
+// failed notes that a decision had to do without the store.
+func (g *guard) failed(now time.Time) {
+	g.lastFailed.Store(now.UnixNano())
+	g.failing.Store(true)
+}
+
+// recovered ends the outages once nothing has failed for a probe's period: a store that half works is one outage, not
+// a line in the log for each call.
+func (g *guard) recovered(now time.Time) {
+	if now.UnixNano()-g.lastFailed.Load() < int64(probeEvery) || !g.failing.CompareAndSwap(true, false) {
+		return
+	}
+	g.endOutages()
+}
+
+func (g *guard) endOutages() {
+	for _, r := range g.rows {
+		r.endOutage()
+	}
+}
+
+func writes(charges []Charge) bool {
+	for i := range charges {
+		if charges[i].Cost > 0 {
+			return true
+		}
+	}
+	return false
+}
