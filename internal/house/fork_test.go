@@ -1,0 +1,132 @@
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+)
+
+const forkPath = "example.org/x/app"
+
+// quickTests need no database and no other server, so that a fork can run them at once.
+var quickTests = []string{"./api/...", "./internal/slidinglog", "./internal/clientip", "./internal/openapi", "./mobileclient/..."}
+
+// TestRenamedForkBuilds makes a fork as README says, by make rename in a copy of the tree.
+func TestRenamedForkBuilds(t *testing.T) {
+	t.Parallel()
+	fork := copyTree(t)
+	run(t, fork, nil, "make", "rename", "MODULE="+forkPath)
+	requireFork(t, fork)
+}
+
+// TestGonewForkBuilds makes a fork as golang.org/x/tools/cmd/gonew does, from the module's zip. The module comes
+// from a folder: no server and no checksum database is asked for it.
+func TestGonewForkBuilds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	gonew := filepath.Join(dir, "gonew")
+	run(t, root(t), nil, "go", "build", "-modfile=tools.mod", "-o", gonew, "golang.org/x/tools/cmd/gonew")
+
+	released := writeProxy(t, filepath.Join(dir, "proxy"), copyTree(t))
+	fork := filepath.Join(dir, "fork")
+	run(t, dir, []string{
+		"GOPROXY=file://" + filepath.ToSlash(filepath.Join(dir, "proxy")),
+		"GOMODCACHE=" + filepath.Join(dir, "modules"),
+		"GOFLAGS=-modcacherw",
+		"GONOPROXY=none", "GOPRIVATE=", "GOSUMDB=off", "GOTOOLCHAIN=local",
+	}, gonew, released.String(), forkPath, fork)
+	requireFork(t, fork)
+}
+
+// requireFork builds a fork and runs its quick tests.
+func requireFork(t *testing.T, fork string) {
+	t.Helper()
+	mod, err := os.ReadFile(filepath.Join(fork, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(mod, []byte("module "+forkPath+"\n")) {
+		t.Fatalf("go.mod of the fork does not begin with its path:\n%.200s", mod)
+	}
+	run(t, fork, nil, "go", "build", "./...")
+	run(t, fork, nil, "go", append([]string{"test"}, quickTests...)...)
+}
+
+// copyTree copies the project's files, and nothing that builds have written, to a folder of its own.
+func copyTree(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range sourceFiles(t) {
+		target := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(target, readFile(t, name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// writeProxy lays the tree in source out in dir as a module proxy serves it, and returns the version that it made.
+func writeProxy(t *testing.T, dir, source string) module.Version {
+	t.Helper()
+	released := module.Version{Path: modulePath(t), Version: releaseOf(t)}
+	escaped, err := module.EscapePath(released.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := filepath.Join(dir, filepath.FromSlash(escaped), "@v")
+	if err := os.MkdirAll(versions, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if err := zip.CreateFromDir(&archive, released, source); err != nil {
+		t.Fatalf("make the module's zip: %v", err)
+	}
+	info, err := json.Marshal(map[string]string{"Version": released.Version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for suffix, content := range map[string][]byte{
+		".info": info, ".mod": readFile(t, "go.mod"), ".zip": archive.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(versions, released.Version+suffix), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return released
+}
+
+// releaseOf returns a version that the module's path allows: a path that ends in /v2 asks for v2.
+func releaseOf(t *testing.T) string {
+	t.Helper()
+	_, major, ok := module.SplitPathVersion(modulePath(t))
+	if !ok {
+		t.Fatalf("module path %s is not valid", modulePath(t))
+	}
+	if major == "" {
+		return "v1.0.0"
+	}
+	return strings.TrimPrefix(major, "/") + ".0.0"
+}
+
+// run runs a command in dir and fails the test with its output if it fails. The environment is this one's, without
+// what a make around this test has put into it, and with env after it.
+func run(t *testing.T, dir string, env []string, name string, args ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), name, args...)
+	command.Dir = dir
+	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "MFLAGS=", "GOFLAGS=-buildvcs=false")
+	command.Env = append(command.Env, env...)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, output)
+	}
+}
