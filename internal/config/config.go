@@ -1,0 +1,178 @@
+// Package config reads the settings: environment variables into one struct, with every fault at once.
+//
+// The table in settings.go is the only place that knows a setting's name, default and description. What depends on
+// several settings is here: values derived from others, and the combinations that are refused. The table is the
+// project's own because the usual libraries have no defaults by environment, and put secrets into their errors.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+)
+
+// An Env is what the server runs as. Production refuses what only development may do.
+type Env string
+
+// The environments. Production is the default, so that forgetting APP_ENV is safe.
+const (
+	Production  Env = "production"
+	Development Env = "development"
+)
+
+// DevIssuerPath is where the development issuer is mounted below the public URL.
+const DevIssuerPath = "/dev/idp"
+
+// devClientSecret is what the web client and the development issuer share when no secret is set. It protects nothing:
+// that issuer signs anybody in.
+const devClientSecret Secret = "development-only"
+
+// Config is the settings as the program uses them, derived values filled in. Printing it in any way masks secrets.
+type Config struct {
+	Env       Env
+	HTTPAddr  string // host:port; the host may be empty, the port 0
+	AdminAddr string // host:port
+	PublicURL string // an origin without a trailing slash, "https://app.example.com"
+
+	DataDir           string
+	DatabaseURL       SecretURL // empty: the embedded PostgreSQL under DataDir
+	DatabaseDirectURL SecretURL // empty: DatabaseURL
+	MigrateOnStart    bool
+
+	RedisURL SecretURL // empty: counters in memory
+	Replicas int       // at least 1
+
+	TrustedProxies []string // addresses and CIDR ranges, checked
+	IPv6Prefix     int      // bits
+	CORSOrigins    []string // origins as browsers send them
+
+	OIDC        OIDC
+	DevIssuer   bool // the development issuer is mounted, and OIDC.Issuer is its URL
+	SessionIdle time.Duration
+	SessionMax  time.Duration // at least SessionIdle
+
+	LLM LLM
+
+	LogLevel      slog.Level
+	LogFormat     string // "json" or "text"
+	ShutdownDrain time.Duration
+
+	publicURLSet bool   // PUBLIC_URL was given, not derived
+	devIssuer    string // DEV_ISSUER as given: empty or "public"
+}
+
+// OIDC is the sign-in: who issues identities and for whom.
+type OIDC struct {
+	Issuer       string
+	ClientID     string
+	ClientSecret Secret
+	Audience     string
+	Clients      []string // client ids whose access tokens are accepted
+	Scopes       []string
+	OrgClaim     string // "-": an organisation of one's own for everybody
+	RolesClaim   string
+}
+
+// LLM is the model that parses tasks; none if BaseURL is empty.
+type LLM struct {
+	BaseURL string
+	APIKey  Secret
+	Model   string
+}
+
+// Load reads all settings through getenv, which returns "" for what is not set, as os.Getenv does. The error lists
+// every fault, each with the setting, its value (masked if secret) and what to do.
+func Load(getenv func(string) string) (Config, error) {
+	return load(getenv, Config.serverFaults)
+}
+
+// LoadDatabase reads the settings as Load does, but asks no more of them than that they can be read and lead to a
+// database: what a migration needs, which runs without an issuer or a public address.
+func LoadDatabase(getenv func(string) string) (Config, error) {
+	return load(getenv, Config.databaseFaults)
+}
+
+func load(getenv func(string) string, check func(Config) []error) (Config, error) {
+	c, faults := read(getenv)
+	c.derive()
+	// Combinations of values that could not be read would only repeat the same faults in other words.
+	if len(faults) == 0 {
+		faults = check(c)
+	}
+	if len(faults) > 0 {
+		return Config{}, fmt.Errorf("read settings:\n%w", errors.Join(faults...))
+	}
+	return c, nil
+}
+
+// ListeningOn returns the settings for a server that listens on addr, which is HTTPAddr with the port that the system
+// chose where it was 0. A public URL that was given stays as it is.
+func (c Config) ListeningOn(addr string) Config {
+	c.HTTPAddr = addr
+	if !c.publicURLSet {
+		c.PublicURL = ""
+	}
+	if c.DevIssuer {
+		c.OIDC.Issuer = ""
+	}
+	c.derive()
+	return c
+}
+
+// derive fills in what follows from other settings. Nothing is guessed in production.
+func (c *Config) derive() {
+	if c.Env != Development {
+		return
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = localURL(c.HTTPAddr)
+	}
+	c.DevIssuer = c.OIDC.Issuer == "" && (isLoopback(c.PublicURL) || c.devIssuer == devIssuerPublic)
+	if !c.DevIssuer {
+		return
+	}
+	c.OIDC.Issuer = c.PublicURL + DevIssuerPath
+	if c.OIDC.ClientSecret == "" {
+		c.OIDC.ClientSecret = devClientSecret
+	}
+}
+
+// localURL is the origin under which a browser on this machine reaches addr. A loopback or unspecified host becomes
+// "localhost", which browsers treat as secure.
+func localURL(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return ""
+	}
+	ip := net.ParseIP(host)
+	if host == "" || ip != nil && ip.To4() != nil && (ip.IsLoopback() || ip.IsUnspecified()) || host == "::" {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// String prints the settings as an environment file would hold them, secrets masked.
+func (c Config) String() string {
+	var b strings.Builder
+	for _, s := range c.settings() {
+		fmt.Fprintf(&b, "%s=%s\n", s.name, s.value.print())
+	}
+	return b.String()
+}
+
+// GoString keeps %#v from showing what String masks.
+func (c Config) GoString() string {
+	return c.String()
+}
+
+// LogValue is a group of all settings, secrets masked.
+func (c Config) LogValue() slog.Value {
+	var attrs []slog.Attr
+	for _, s := range c.settings() {
+		attrs = append(attrs, slog.String(s.name, s.value.print()))
+	}
+	return slog.GroupValue(attrs...)
+}

@@ -1,0 +1,161 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+)
+
+// A rule is a combination of settings that must not be. Its message names the setting and the fix.
+type rule struct {
+	broken  bool
+	message string
+}
+
+// broken returns the faults of the rules that are.
+func broken(rules []rule) []error {
+	var faults []error
+	for _, r := range rules {
+		if r.broken {
+			faults = append(faults, errors.New(r.message))
+		}
+	}
+	return faults
+}
+
+// databaseFaults are those that keep a database from being found.
+func (c Config) databaseFaults() []error {
+	production := c.Env == Production
+	return broken([]rule{
+		{
+			production && c.DatabaseURL == "",
+			"DATABASE_URL is empty, and the embedded database is not for production: set it to postgres://user:password@host/database, or APP_ENV=development",
+		},
+		{
+			production && (isDefault(password(c.DatabaseURL)) || isDefault(password(c.DatabaseDirectURL))),
+			"DATABASE_URL has a default password: give the database user a password of its own",
+		},
+		{
+			c.DatabaseURL == "" && c.DatabaseDirectURL != "",
+			"DATABASE_DIRECT_URL is set without DATABASE_URL: set DATABASE_URL too, or neither",
+		},
+	})
+}
+
+// serverFaults are those that keep a server from being run.
+func (c Config) serverFaults() []error {
+	all := c.databaseFaults()
+	all = append(all, c.consistencyFaults()...)
+	if c.Env == Production {
+		return append(all, c.productionFaults()...)
+	}
+	return append(all, c.developmentFaults()...)
+}
+
+// consistencyFaults are settings that contradict each other, wherever the server runs.
+func (c Config) consistencyFaults() []error {
+	return broken([]rule{
+		{
+			c.HTTPAddr == c.AdminAddr && !strings.HasSuffix(c.HTTPAddr, ":0"),
+			"ADMIN_ADDR is the same as HTTP_ADDR: set another port, since what it serves is not for the public",
+		},
+		{
+			c.SessionIdle > c.SessionMax,
+			"SESSION_IDLE is longer than SESSION_MAX: lower it, or raise SESSION_MAX",
+		},
+		{
+			c.LLM.BaseURL != "" && c.LLM.Model == "",
+			"LLM_MODEL is empty: set the name of the model to use at LLM_BASE_URL, or unset LLM_BASE_URL for the local parser",
+		},
+		{
+			c.LLM.BaseURL == "" && c.LLM.Model != "",
+			"LLM_MODEL is set without LLM_BASE_URL: set LLM_BASE_URL to an OpenAI-compatible API, or unset LLM_MODEL for the local parser",
+		},
+	})
+}
+
+// productionFaults are what only a developer's machine may do.
+func (c Config) productionFaults() []error {
+	return broken([]rule{
+		{
+			c.PublicURL == "",
+			"PUBLIC_URL is empty: set it to the origin that browsers use, such as https://app.example.com",
+		},
+		{
+			strings.HasPrefix(c.PublicURL, "http:"),
+			"PUBLIC_URL is http, which lets anyone on the way take a session: set its https:// origin and end TLS at a proxy, or set APP_ENV=development",
+		},
+		{
+			c.OIDC.Issuer == "",
+			"OIDC_ISSUER is empty, and the development issuer, which signs anybody in, is not for production: set your issuer's URL, or APP_ENV=development",
+		},
+		{
+			strings.HasPrefix(c.OIDC.Issuer, "http:"),
+			"OIDC_ISSUER is http, so its keys could be forged on the way: set its https:// URL",
+		},
+		{
+			c.devIssuer != "",
+			"DEV_ISSUER is set, and the development issuer signs anybody in: unset it, or set APP_ENV=development",
+		},
+		{
+			c.OIDC.ClientSecret == "",
+			"OIDC_CLIENT_SECRET is empty: set the secret that the issuer gave to the client of OIDC_CLIENT_ID",
+		},
+		{
+			isDefault(string(c.OIDC.ClientSecret)),
+			"OIDC_CLIENT_SECRET is a default: set the secret that the issuer gave to the client of OIDC_CLIENT_ID",
+		},
+		{
+			isDefault(password(c.RedisURL)),
+			"REDIS_URL has a default password: give Redis a password of its own",
+		},
+		{
+			isDefault(string(c.LLM.APIKey)),
+			"LLM_API_KEY is a default: set the key of LLM_BASE_URL, or unset it",
+		},
+		{
+			c.OIDC.OrgClaim == "",
+			"OIDC_ORG_CLAIM is empty: set the claim that holds the immutable id of a user's organisation, or - to give everybody one of their own",
+		},
+		{
+			c.Replicas > 1 && c.RedisURL == "",
+			"REPLICAS is above 1 without REDIS_URL, so that each server would admit the whole limit: set REDIS_URL, or REPLICAS=1",
+		},
+	})
+}
+
+// developmentFaults are about the development issuer, which must not be reachable by others unknowingly.
+func (c Config) developmentFaults() []error {
+	return broken([]rule{
+		{
+			c.OIDC.Issuer == "",
+			"OIDC_ISSUER is empty and PUBLIC_URL is not this machine: set OIDC_ISSUER, or DEV_ISSUER=public if anybody who reaches it may sign in as anybody",
+		},
+		{
+			c.devIssuer != "" && !c.DevIssuer,
+			"DEV_ISSUER is set together with OIDC_ISSUER: unset one of them",
+		},
+	})
+}
+
+// isDefault reports whether a secret is one that examples and images come with.
+func isDefault(secret string) bool {
+	switch strings.ToLower(secret) {
+	case "changeme", "change-me", "change_me", "secret", "password", "postgres", "redis", "example", "test", "development", string(devClientSecret):
+		return true
+	default:
+		return false
+	}
+}
+
+// password is the one in a URL, in either of the places where PostgreSQL takes it.
+func password(u SecretURL) string {
+	parsed, err := url.Parse(string(u))
+	if err != nil {
+		return ""
+	}
+	if p, set := parsed.User.Password(); set {
+		return p
+	}
+	return parsed.Query().Get("password")
+}

@@ -1,0 +1,174 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A setting is one row of the table: an environment variable, where its value goes, what it is when not set, and what
+// the documentation says of it.
+type setting struct {
+	name        string
+	value       value
+	standard    string // the default
+	development string // the default in development, where it is another one
+	about       string // one sentence or two for the README and .env.example
+}
+
+// settings is the table. Its order is that of the documentation, with APP_ENV first because defaults depend on it.
+func (c *Config) settings() []setting {
+	return []setting{
+		{
+			name: "APP_ENV", value: field(&c.Env, oneOf(Production, Development)), standard: string(Production),
+			about: "`production` or `development`. Production refuses what is only fit for a developer's machine.",
+		},
+		{
+			name: "HTTP_ADDR", value: field(&c.HTTPAddr, hostPort), standard: ":8080", development: "127.0.0.1:8080",
+			about: "Where the server listens.",
+		},
+		{
+			name: "ADMIN_ADDR", value: field(&c.AdminAddr, hostPort), standard: "127.0.0.1:9090",
+			about: "Where `/metrics` and `/debug/pprof` are served, without any authentication: keep it private.",
+		},
+		{
+			name: "PUBLIC_URL", value: field(&c.PublicURL, origin),
+			about: "The origin under which browsers reach the server. Required in production, with https; in development it follows from `HTTP_ADDR`.",
+		},
+		{
+			name: "DATA_DIR", value: field(&c.DataDir, text), standard: ".data",
+			about: "The folder of the embedded PostgreSQL.",
+		},
+		{
+			name: "DATABASE_URL", value: field(&c.DatabaseURL, urlOf("postgres", "postgresql")),
+			about: "PostgreSQL, as `postgres://user:password@host/database`. Required in production; in development, when empty, an embedded one is started.",
+		},
+		{
+			name: "DATABASE_DIRECT_URL", value: field(&c.DatabaseDirectURL, urlOf("postgres", "postgresql")),
+			about: "The same database past a connection pooler, for what needs a session of its own (migrations). Empty: `DATABASE_URL`.",
+		},
+		{
+			name: "MIGRATE_ON_START", value: field(&c.MigrateOnStart, boolean), standard: "false", development: "true",
+			about: "Whether the server applies migrations when it starts. Otherwise run `server migrate` before it.",
+		},
+		{
+			name: "REDIS_URL", value: field(&c.RedisURL, urlOf("redis", "rediss", "redis+cluster")),
+			about: "Where users' budgets are counted: `redis://`, `rediss://` (TLS) or `redis+cluster://`. Empty: in this process's memory.",
+		},
+		{
+			name: "REPLICAS", value: field(&c.Replicas, number(1, 10_000)), standard: "1",
+			about: "How many servers run. With more than one, counters in memory admit that many times each limit, so production then requires `REDIS_URL`.",
+		},
+		{
+			name: "TRUSTED_PROXIES", value: field(&c.TrustedProxies, list(addressRange)),
+			about: "Proxies whose `X-Forwarded-For` counts: addresses and CIDR ranges, separated by commas. Empty: the socket's address is the client.",
+		},
+		{
+			name: "IPV6_PREFIX", value: field(&c.IPv6Prefix, number(32, 128)), standard: "64",
+			about: "How many bits of an IPv6 address are counted as one client.",
+		},
+		{
+			name: "CORS_ORIGINS", value: field(&c.CORSOrigins, list(origin)),
+			about: "Other origins whose pages may call the API with bearer tokens, separated by commas. Cookies are never allowed across origins.",
+		},
+		{
+			name: "OIDC_ISSUER", value: field(&c.OIDC.Issuer, webURL),
+			about: "The OpenID Connect issuer, spelled exactly as it names itself. Required in production; in development, when empty, the development issuer.",
+		},
+		{
+			name: "OIDC_CLIENT_ID", value: field(&c.OIDC.ClientID, text), standard: "web",
+			about: "The client id of the web sign-in.",
+		},
+		{
+			name: "OIDC_CLIENT_SECRET", value: field(&c.OIDC.ClientSecret, secret),
+			about: "The client secret of the web sign-in. Required in production.",
+		},
+		{
+			name: "OIDC_AUDIENCE", value: field(&c.OIDC.Audience, text), standard: "api",
+			about: "The audience that an access token must have.",
+		},
+		{
+			name: "OIDC_CLIENTS", value: field(&c.OIDC.Clients, list(text)), standard: "web,mobile,cli",
+			about: "The client ids whose access tokens are accepted, separated by commas.",
+		},
+		{
+			name: "OIDC_SCOPES", value: field(&c.OIDC.Scopes, list(text)), standard: "openid,profile,email",
+			about: "The scopes that the web sign-in asks for, separated by commas or spaces.",
+		},
+		{
+			name: "OIDC_ORG_CLAIM", value: field(&c.OIDC.OrgClaim, text), development: "org",
+			about: "The claim with the immutable id of a user's organisation; `-` gives everybody an organisation of their own. Required in production.",
+		},
+		{
+			name: "OIDC_ROLES_CLAIM", value: field(&c.OIDC.RolesClaim, text), standard: "roles",
+			about: "The claim with a user's roles; `admin` is the one that counts.",
+		},
+		{
+			name: "SESSION_IDLE", value: field(&c.SessionIdle, duration), standard: "24h",
+			about: "How long a web session lasts without a request.",
+		},
+		{
+			name: "SESSION_MAX", value: field(&c.SessionMax, duration), standard: "336h",
+			about: "How long a web session lasts at most.",
+		},
+		{
+			name: "DEV_ISSUER", value: field(&c.devIssuer, oneOf(devIssuerPublic)),
+			about: "`public` runs the development issuer although `PUBLIC_URL` is not this machine. It signs anybody in as anybody. Refused in production.",
+		},
+		{
+			name: "LLM_BASE_URL", value: field(&c.LLM.BaseURL, webURL),
+			about: "An OpenAI-compatible API that parses tasks. Empty: the local parser.",
+		},
+		{
+			name: "LLM_API_KEY", value: field(&c.LLM.APIKey, secret),
+			about: "The key of that API, if it wants one.",
+		},
+		{
+			name: "LLM_MODEL", value: field(&c.LLM.Model, text),
+			about: "The model's name. Required with `LLM_BASE_URL`.",
+		},
+		{
+			name: "LOG_LEVEL", value: field(&c.LogLevel, logLevel), standard: "info",
+			about: "`debug`, `info`, `warn` or `error`.",
+		},
+		{
+			name: "LOG_FORMAT", value: field(&c.LogFormat, oneOf("json", "text")), standard: "json", development: "text",
+			about: "`json` or `text`.",
+		},
+		{
+			name: "SHUTDOWN_DRAIN", value: field(&c.ShutdownDrain, wait), standard: "5s", development: "0s",
+			about: "How long the server goes on serving, no longer ready, before it closes: the time a load balancer needs to notice.",
+		},
+	}
+}
+
+// devIssuerPublic is the one value of DEV_ISSUER.
+const devIssuerPublic = "public"
+
+// defaultIn returns what the setting is in that environment when nobody sets it.
+func (s setting) defaultIn(env Env) string {
+	if env == Development && s.development != "" {
+		return s.development
+	}
+	return s.standard
+}
+
+// read fills a Config from the table. An empty value is one that is not set, and surrounding space is dropped, since
+// both come from environment files that were edited by hand.
+func read(getenv func(string) string) (Config, []error) {
+	c := Config{Env: Production}
+	var faults []error
+	for _, s := range c.settings() {
+		given := strings.TrimSpace(getenv(s.name))
+		if given == "" {
+			given = s.defaultIn(c.Env)
+		}
+		if given == "" {
+			continue
+		}
+		if err := s.value.set(given); err != nil {
+			faults = append(faults, fmt.Errorf("%s=%s %w", s.name, s.value.mask(given), err))
+		}
+	}
+	c.publicURLSet = c.PublicURL != ""
+	return c, faults
+}
