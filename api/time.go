@@ -3,7 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"reflect"
 	"time"
 )
 
@@ -34,20 +34,23 @@ func (t Time) MarshalJSON() ([]byte, error) {
 func (t *Time) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return errTime
+		return notATime()
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return errTime
+		return notATime()
 	}
 	if year := at.UTC().Year(); year < 1 || year > 9999 {
-		return errTime
+		return notATime()
 	}
 	*t = NewTime(at)
 	return nil
 }
 
-var errTime = fmt.Errorf("must be a time such as %q (RFC 3339)", "2026-01-31T17:00:00Z")
+// notATime is of the type to which encoding/json adds the name of the field.
+func notATime() error {
+	return &json.UnmarshalTypeError{Value: "this value", Type: reflect.TypeFor[Time]()}
+}
 
 // Optional is a field of a PATCH body: absent (keep), null (clear) or a value. Give it the JSON option omitzero.
 type Optional[T any] struct {
