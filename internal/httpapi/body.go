@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"example.com/gatehouse/api"
+)
+
+// maxBody is the most bytes of a request body. The longest valid one, a task of 10 000 four-byte characters of notes, fits.
+const maxBody = 64 << 10
+
+// capBody bounds a body in size and in time. One that says beforehand that it is too large is refused unread.
+func (s *Server) capBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > maxBody {
+			w.Header().Set("Connection", "close") // The body is on its way and will not be read.
+			s.fail(w, r, failure{code: api.CodePayloadTooLarge, detail: tooLarge})
+			return
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			// A writer without deadlines, as tests use, has no slow body either.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout))
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var tooLarge = fmt.Sprintf("The request body is larger than %d bytes.", maxBody)
+
+// A body of the contract knows its own rules.
+type body interface{ Validate() []api.FieldError }
+
+// decode reads a JSON body into a value and checks its rules; every broken rule is reported at once.
+func decode[T body](c *call) (T, error) {
+	var value T
+	if err := checkContentType(c.request()); err != nil {
+		return value, err
+	}
+	data, err := io.ReadAll(c.request().Body)
+	if err != nil {
+		return value, bodyFailure(err)
+	}
+	if err := decodeJSON(data, &value); err != nil {
+		return value, err
+	}
+	return value, invalid(value.Validate())
+}
+
+func bodyFailure(err error) error {
+	f := failureOf(err)
+	switch f.code {
+	case api.CodePayloadTooLarge:
+		f.detail = tooLarge
+	case api.CodeInternal: // The connection broke, or the framing was malformed: the caller's doing.
+		f = failure{code: api.CodeBadRequest, detail: "The request body could not be read to its end.", cause: err}
+	}
+	return f
+}
+
+func checkContentType(r *http.Request) error {
+	accepted := []string{"application/json"}
+	if r.Method == http.MethodPatch {
+		accepted = append(accepted, "application/merge-patch+json")
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	for _, want := range accepted {
+		if err == nil && kind == want {
+			return nil
+		}
+	}
+	return failure{
+		code:   api.CodeUnsupportedMediaType,
+		detail: fmt.Sprintf("Send the body with Content-Type: %s.", strings.Join(accepted, " or ")),
+	}
+}
+
+// decodeJSON is strict: one object, no unknown fields, nothing behind it.
+func decodeJSON(data []byte, into any) error {
+	data = bytes.TrimSpace(data)
+	switch {
+	case len(data) == 0:
+		return malformed("", "the body is empty; send a JSON object")
+	case !utf8.Valid(data):
+		return malformed("", "the body is not UTF-8")
+	case data[0] != '{':
+		return malformed("", "the body must be a JSON object")
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return jsonFailure(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return malformed("", fmt.Sprintf("something follows the object at byte %d", dec.InputOffset()))
+	}
+	return nil
+}
+
+// jsonFailure words a decoding error and names its field where there is one.
+func jsonFailure(err error) error {
+	var syntax *json.SyntaxError
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return malformed("", fmt.Sprintf("malformed JSON at byte %d: %v", syntax.Offset, syntax))
+	case errors.As(err, &wrongType):
+		return malformed(wrongType.Field, "must be "+typeName(wrongType))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return malformed("", "the JSON ends too early")
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return malformed(strings.Trim(name, `"`), "is no field of this body")
+	}
+	return malformed("", err.Error())
+}
+
+func typeName(e *json.UnmarshalTypeError) string {
+	if e.Type.Name() == "Time" {
+		return `a time such as "2026-01-31T17:00:00Z" (RFC 3339)`
+	}
+	switch e.Type.Kind().String() {
+	case "string":
+		return "a string"
+	case "bool":
+		return "true or false"
+	case "slice":
+		return "an array"
+	case "struct", "map":
+		return "an object"
+	}
+	return "a number"
+}
+
+func malformed(field, message string) error {
+	return failure{
+		code:   api.CodeInvalidJSON,
+		detail: strings.TrimSpace(field + " " + message + "."),
+		fields: []api.FieldError{{Field: field, Message: message}},
+	}
+}

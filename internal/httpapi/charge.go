@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/ratelimit"
+)
+
+// A payer is whom budgets are charged to.
+type payer struct {
+	userID, orgID, sessionID uuid.UUID
+	plan                     string
+	address                  string
+}
+
+func (x *exchange) payer() payer {
+	p := payer{address: x.client.Key}
+	if x.caller != nil {
+		p.userID, p.orgID, p.sessionID, p.plan = x.caller.UserID, x.caller.OrgID, x.caller.SessionID, x.caller.Plan
+		if p.sessionID == uuid.Nil {
+			p.sessionID = p.userID // A bearer token has no session; its user stands in.
+		}
+	}
+	return p
+}
+
+// ask says which counter of a budget the payer is charged under. Keys of one organisation share a group, so that a
+// store that spreads keys decides them in one place.
+func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
+	ask := ratelimit.Ask{Budget: budget, Group: p.orgID.String(), Cost: cost}
+	switch s.budgets[budget].Per {
+	case api.PerUser:
+		ask.ID = p.userID.String()
+	case api.PerOrganisation:
+		ask.ID = p.orgID.String()
+	case api.PerSession:
+		ask.ID = p.sessionID.String()
+	case api.PerAddress:
+		ask.Group, ask.ID = p.address, p.address
+	case api.PerGlobal:
+		ask.Group, ask.ID = "global", "global"
+	}
+	if p.userID != uuid.Nil {
+		ask.Subject = ratelimit.Subject{User: p.userID.String(), Organisation: p.orgID.String(), Plan: p.plan}
+	}
+	return ask
+}
+
+// charge decides everything that the route charges, in one call: all of it, or none.
+func (s *Server) charge(c *call) error {
+	names := c.row.Charges()
+	if len(names) == 0 {
+		return nil
+	}
+	asks := make([]ratelimit.Ask, len(names))
+	for i, name := range names {
+		asks[i] = s.ask(name, c.payer(), 1)
+	}
+	c.budgets = s.Limiter.Decide(c.context(), asks...)
+	setQuotaHeaders(c.writer().Header(), &c.edge, &c.budgets)
+	return s.refusal(&c.budgets)
+}
+
+// refusal turns a decision that does not let the request through into its answer.
+func (s *Server) refusal(d *ratelimit.Decision) error {
+	switch d.Outcome {
+	case ratelimit.Allowed:
+		return nil
+	case ratelimit.Denied:
+		return s.denial(d)
+	default:
+		return failure{code: api.CodeLimiterUnavailable, cause: d.Err}
+	}
+}
+
+// denial names the budgets that refused. The allowance is of the one that makes the caller wait longest.
+func (s *Server) denial(d *ratelimit.Decision) failure {
+	f := failure{code: api.CodeRateLimitExceeded}
+	var longest time.Duration
+	for i := range d.Results {
+		r := &d.Results[i]
+		if !r.Refused() {
+			continue
+		}
+		f.violated = append(f.violated, r.Budget.Name)
+		if wait := r.Verdict.Retry; f.allowance == "" || wait == ratelimit.Never || longest != ratelimit.Never && wait > longest {
+			longest, f.allowance = wait, s.allowance(r)
+		}
+	}
+	f.wait, _ = d.RetryAfter()
+	return f
+}
+
+func (s *Server) allowance(r *ratelimit.Result) string {
+	return api.Allowance(r.Limit.N, s.budgets[r.Budget.Name].Unit, window(r.Limit))
+}
+
+// window is the span that a limit is said to apply to: for a bucket the time in which it fills.
+func window(l ratelimit.Limit) time.Duration {
+	if l.Algorithm == ratelimit.TokenBucket {
+		return l.Span()
+	}
+	return l.Window
+}
+
+// giveBack returns what the route's own budgets were charged, if the request failed by the server's fault while the
+// caller was still there. The budgets of user and organisation keep theirs: they count requests, not successes.
+func (s *Server) giveBack(c *call, finished bool) {
+	failed := !finished || c.gin.Writer.Status() >= http.StatusInternalServerError
+	if !failed || c.keep || c.context().Err() != nil || c.budgets.Outcome != ratelimit.Allowed || len(c.row.Budgets) == 0 {
+		return
+	}
+	s.Limiter.GiveBack(context.WithoutCancel(c.context()), c.budgets, c.row.Budgets...)
+}
+
+// setQuotaHeaders states each enforced budget that was counted for this request so far. One that is failing open, in
+// shadow or unlimited is left out: a client must not steer by it.
+func setQuotaHeaders(h http.Header, decisions ...*ratelimit.Decision) {
+	var policies []api.Policy
+	var services []api.Service
+	for _, d := range decisions {
+		for i := range d.Results {
+			r := &d.Results[i]
+			if !r.Enforced || !r.Counted || r.Unlimited {
+				continue
+			}
+			policies = append(policies, api.Policy{Name: r.Budget.Name, Quota: r.Limit.N, Window: window(r.Limit)})
+			services = append(services, service(r))
+		}
+	}
+	if len(policies) == 0 {
+		return
+	}
+	h.Set(api.HeaderRateLimitPolicy, api.FormatPolicies(policies))
+	h.Set(api.HeaderRateLimit, api.FormatServices(services))
+}
+
+func service(r *ratelimit.Result) api.Service {
+	return api.Service{
+		Name: r.Budget.Name, Remaining: r.Verdict.Remaining,
+		Reset: r.Verdict.Next, HasReset: r.Verdict.Remaining < r.Limit.N,
+	}
+}

@@ -1,0 +1,134 @@
+package httpapi
+
+import (
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"example.com/gatehouse/api"
+)
+
+// Health is what readyz says. It is set from outside and answered from memory, so that a probe costs nothing and a
+// store's outage does not take every replica out at once. The zero value is starting.
+type Health struct{ state atomic.Pointer[string] }
+
+// The states. Any but Ready answers 503.
+const (
+	Starting = "starting"
+	Ready    = "ready"
+	Draining = "draining"
+	Behind   = "behind: the database lacks a migration that this build needs; run the subcommand migrate"
+)
+
+// Set changes the state. Draining is final.
+func (h *Health) Set(state string) {
+	if h.State() != Draining {
+		h.state.Store(&state)
+	}
+}
+
+// State returns the present one.
+func (h *Health) State() string {
+	if state := h.state.Load(); state != nil {
+		return *state
+	}
+	return Starting
+}
+
+// pagePaths are the paths of the web app; each is answered with the same page, which reads its own path.
+var pagePaths = map[string]bool{"/": true, "/index.html": true}
+
+// pages answers health checks, the web app's page and its files. They cost no look-up, so they end here.
+func (s *Server) pages(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, route := s.pageFor(r.URL.Path)
+		if answer == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		exchangeOf(r).route = route
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			s.fail(w, r, failure{code: api.CodeMethodNotAllowed})
+			return
+		}
+		answer(w, r)
+	})
+}
+
+// pageFor finds what answers a path, and its label.
+func (s *Server) pageFor(path string) (answer http.HandlerFunc, route string) {
+	switch {
+	case path == "/livez":
+		return plain(http.StatusOK, "alive"), path
+	case path == "/readyz":
+		return s.readyz, path
+	case pagePaths[path]:
+		return s.page, "page"
+	case s.isFile(path):
+		return s.file, "file"
+	}
+	return nil, ""
+}
+
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	state := s.Health.State()
+	status := http.StatusOK
+	if state != Ready {
+		status = http.StatusServiceUnavailable
+	}
+	plain(status, state)(w, r)
+}
+
+func plain(status int, text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(text + "\n"))
+	}
+}
+
+// isFile says whether the path is a file of the web build. The page itself is not: it has its own paths.
+func (s *Server) isFile(path string) bool {
+	name := strings.TrimPrefix(path, "/")
+	if s.Pages == nil || strings.HasPrefix(name, ".") || !fs.ValidPath(name) {
+		return false
+	}
+	info, err := fs.Stat(s.Pages, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// page sends index.html, never cached: it names the files of its build.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	body, err := fs.ReadFile(s.Pages, "index.html")
+	if err != nil {
+		body = []byte(unbuiltPage)
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", pageCSP)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+// file sends a file of the build. Those under assets/ have a hash of their content in their name.
+func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	cache := "no-cache"
+	if strings.HasPrefix(r.URL.Path, "/assets/") {
+		cache = "public, max-age=31536000, immutable"
+	}
+	w.Header().Set("Cache-Control", cache)
+	http.ServeFileFS(w, r, s.Pages, strings.TrimPrefix(r.URL.Path, "/"))
+}
+
+// unbuiltPage is what a build without Node shows.
+const unbuiltPage = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>No web page built</title>
+<h1>The server runs; its web page is not built.</h1>
+<p>Run <code>make web</code> (it needs Node.js 20 or newer), then start the server again. The API is at <code>/api/v1</code>.</p>
+</html>
+`

@@ -1,0 +1,49 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/parse"
+)
+
+// tasksParse turns free text into drafts. It saves nothing. Once a model was reached the call has cost money, so
+// whatever happens then, its budgets are kept.
+func (s *Server) tasksParse(c *call) error {
+	in, err := decode[api.ParseRequest](c)
+	if err != nil {
+		return err
+	}
+	zone, err := in.Location()
+	if err != nil { // Validated before.
+		return fmt.Errorf("load time zone: %w", err)
+	}
+	result, err := s.Parser.Parse(c.context(), parse.Request{Text: in.Text, Location: zone, Now: time.Now()})
+	c.keep = result.Reached
+	c.cause = result.Fault
+	if errors.Is(err, parse.ErrUpstream) {
+		return failure{code: api.CodeUpstreamFailed, cause: err}
+	}
+	if err != nil {
+		return fmt.Errorf("parse text: %w", err)
+	}
+	return c.json(http.StatusOK, parseBody(result))
+}
+
+func parseBody(result parse.Result) api.ParseResult {
+	body := api.ParseResult{Parser: result.Parser, Drafts: make([]api.Draft, 0, len(result.Drafts))}
+	for _, d := range result.Drafts {
+		draft := api.Draft{
+			Title: d.Title, Notes: d.Notes, DueAt: api.NewTimePtr(d.DueAt), Priority: api.Priority(d.Priority),
+			Tags: append([]string{}, d.Tags...), Spans: make([]api.Span, 0, len(d.Spans)),
+		}
+		for _, span := range d.Spans {
+			draft.Spans = append(draft.Spans, api.Span{Start: span.Start, End: span.End, Kind: span.Kind})
+		}
+		body.Drafts = append(body.Drafts, draft)
+	}
+	return body
+}

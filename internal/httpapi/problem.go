@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/auth"
+	"example.com/gatehouse/internal/store"
+)
+
+// A failure is an error that says how it is answered. Anything else that a handler returns is looked up in failureOf.
+type failure struct {
+	code   api.Code
+	detail string
+	fields []api.FieldError
+	// cause goes to the log and never into the body.
+	cause error
+	// allowance, wait and violated describe a 429; a wait of 0 means that none helps.
+	allowance string
+	wait      time.Duration
+	violated  []string
+}
+
+// Error gives what the log says.
+func (f failure) Error() string {
+	if f.cause != nil {
+		return string(f.code) + ": " + f.cause.Error()
+	}
+	return string(f.code)
+}
+
+// Unwrap gives the cause.
+func (f failure) Unwrap() error { return f.cause }
+
+func notFound() error { return failure{code: api.CodeNotFound} }
+
+func invalid(fields []api.FieldError) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	return failure{code: api.CodeValidationFailed, detail: "Some fields break a rule; fields lists them all.", fields: fields}
+}
+
+func badRequest(detail string) error { return failure{code: api.CodeBadRequest, detail: detail} }
+
+// failureOf is the one table from errors of other packages to codes.
+func failureOf(err error) failure {
+	var f failure
+	if errors.As(err, &f) {
+		return f
+	}
+	var tooLarge *http.MaxBytesError
+	table := []struct {
+		is   bool
+		code api.Code
+	}{
+		{errors.As(err, &tooLarge), api.CodePayloadTooLarge},
+		{errors.Is(err, os.ErrDeadlineExceeded), api.CodeRequestTimeout},
+		{errors.Is(err, store.ErrNotFound), api.CodeNotFound},
+		{errors.Is(err, store.ErrConflict), api.CodeConflict},
+		{errors.Is(err, store.ErrInvalidText), api.CodeValidationFailed},
+		{errors.Is(err, store.ErrUnavailable), api.CodeUnavailable},
+		{errors.Is(err, auth.ErrUnavailable), api.CodeUnavailable},
+		{errors.Is(err, auth.ErrInvalid), api.CodeAuthFailed},
+		{errors.Is(err, auth.ErrTwoCredentials), api.CodeBadRequest},
+	}
+	for _, row := range table {
+		if row.is {
+			return failure{code: row.code, cause: err}
+		}
+	}
+	return failure{code: api.CodeInternal, cause: err}
+}
+
+// fail is the one error writer: every refusal and failure of the server is its work.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	x := exchangeOf(r)
+	f := failureOf(err)
+	x.cause = err
+	if r.Context().Err() == context.Canceled {
+		return // The caller has gone; there is nobody to answer.
+	}
+	problem := f.problem()
+	problem.Instance, problem.RequestID = r.URL.Path, x.id
+	writeProblem(w, problem)
+}
+
+func (f failure) problem() api.Problem {
+	if f.code == api.CodeRateLimitExceeded {
+		return api.NewRateLimitProblem(f.allowance, f.wait, f.violated...)
+	}
+	problem := api.NewProblem(f.code, f.detail)
+	problem.Fields = f.fields
+	if problem.Status == http.StatusServiceUnavailable {
+		problem = problem.WithRetry(api.UnavailableRetryAfter)
+	}
+	return problem
+}
+
+func writeProblem(w http.ResponseWriter, p api.Problem) {
+	h := w.Header()
+	h.Set("Content-Type", api.ContentTypeProblem)
+	h.Set("Cache-Control", "no-store")
+	h.Del("Content-Disposition")
+	if p.RetryAfterSeconds > 0 {
+		value := api.RetryAfterValue(time.Duration(p.RetryAfterSeconds) * time.Second)
+		h.Set(api.HeaderRetryAfter, value)
+		h.Set(api.HeaderXRetryAfter, value)
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="api"`)
+	}
+	body, err := json.Marshal(p)
+	if err != nil { // Strings and integers always encode.
+		body = []byte(`{}`)
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body) // The caller may have gone; that is no fault of the server's.
+}

@@ -1,0 +1,136 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/auth"
+	"example.com/gatehouse/internal/ratelimit"
+)
+
+// authLogin sends the browser to the issuer. What it was charged is remembered, to be given back when it comes back signed in.
+func (s *Server) authLogin(c *call) error {
+	target, cookie, err := s.Auth.Login(c.context(), c.request().URL.Query().Get("returnTo"))
+	if err != nil {
+		return err
+	}
+	s.pending.add(cookie.Value, c.budgets, time.Now())
+	http.SetCookie(c.writer(), cookie)
+	http.Redirect(c.writer(), c.request(), target, http.StatusFound)
+	return nil
+}
+
+// authCallback ends a sign-in. Whatever a person can do something about is said on the page, not in an error body.
+func (s *Server) authCallback(c *call) error {
+	in, err := s.Auth.Callback(c.context(), c.request())
+	if errors.Is(err, auth.ErrCallback) {
+		return failure{code: api.CodeBadRequest, detail: "This is not the answer to a sign-in that this browser began. Sign in again.", cause: err}
+	}
+	if err != nil {
+		return err
+	}
+	if d, ok := s.pending.take(c.request().URL.Query().Get("state")); ok && in.Code == "" {
+		s.Limiter.GiveBack(c.context(), d)
+	}
+	c.cause = in.Cause
+	setCookies(c.writer(), in.Cookies)
+	http.Redirect(c.writer(), c.request(), in.Location(), http.StatusSeeOther)
+	return nil
+}
+
+// authRefresh gives the session a new token.
+func (s *Server) authRefresh(c *call) error {
+	cookies, err := s.Auth.Refresh(c.context(), *c.caller)
+	if errors.Is(err, auth.ErrNotSession) {
+		return badRequest("Only a session is refreshed here. Get a new bearer token from the issuer.")
+	}
+	if err != nil {
+		return err
+	}
+	setCookies(c.writer(), cookies)
+	return c.json(http.StatusOK, meBody(c.caller))
+}
+
+// authLogout ends the session. The route is public because ending nothing is no fault.
+func (s *Server) authLogout(c *call) error {
+	if c.credentialErr != nil {
+		return badRequest("Send either the session cookie or a bearer token, not both.")
+	}
+	ended, err := s.Auth.Logout(c.context(), c.credential, c.request().URL.Query().Get("everywhere") == "true")
+	if err != nil {
+		return err
+	}
+	s.Known.Remove(c.credential)
+	setCookies(c.writer(), ended.Cookies)
+	result := api.LogoutResult{}
+	if ended.EndSessionURL != "" {
+		result.EndSessionURL = &ended.EndSessionURL
+	}
+	return c.json(http.StatusOK, result)
+}
+
+func setCookies(w http.ResponseWriter, cookies []*http.Cookie) {
+	for _, cookie := range cookies {
+		http.SetCookie(w, cookie)
+	}
+}
+
+// mountDevIDP mounts the development issuer. It is inside the edge like everything else.
+func (s *Server) mountDevIDP(engine *gin.Engine) {
+	if s.DevIDP == nil {
+		return
+	}
+	const path = "/dev/idp/*path"
+	engine.Any(path, func(g *gin.Context) {
+		exchangeOf(g.Request).route = path
+		s.DevIDP.ServeHTTP(g.Writer, g.Request)
+	})
+}
+
+// pendingLogins remembers what sign-ins under way were charged, by their state. It is bounded: when it is full the
+// oldest is forgotten, which costs its owner one unit of a budget for a minute.
+type pendingLogins struct {
+	mu       sync.Mutex
+	byState  map[string]pendingLogin
+	byAge    []string
+	capacity int
+}
+
+type pendingLogin struct {
+	decision ratelimit.Decision
+	began    time.Time
+}
+
+// maxPendingLogins is what a busy minute has many times over; each is a few hundred bytes.
+const maxPendingLogins = 10_000
+
+// pendingFor is as long as a charge can matter: the window of the budget.
+const pendingFor = time.Minute
+
+func newPendingLogins() *pendingLogins {
+	return &pendingLogins{byState: map[string]pendingLogin{}, capacity: maxPendingLogins}
+}
+
+func (p *pendingLogins) add(state string, d ratelimit.Decision, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.byAge) > 0 && (len(p.byAge) >= p.capacity || now.Sub(p.byState[p.byAge[0]].began) > pendingFor) {
+		delete(p.byState, p.byAge[0])
+		p.byAge = p.byAge[1:]
+	}
+	p.byState[state] = pendingLogin{decision: d, began: now}
+	p.byAge = append(p.byAge, state)
+}
+
+func (p *pendingLogins) take(state string) (ratelimit.Decision, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	login, ok := p.byState[state]
+	delete(p.byState, state) // Its place in byAge is cleared by a later add.
+	return login.decision, ok
+}
