@@ -1,0 +1,117 @@
+package parse
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Local understands a small English grammar of dates, times, #tags and !priorities; docs/parsing.md lists it. It does
+// no I/O, never fails, and takes time in proportion to the text.
+type Local struct {
+	grammar *grammar
+	item    *regexp.Regexp // the bullet of a list's item
+}
+
+var _ Parser = (*Local)(nil)
+
+// NewLocal returns the local parser. It compiles the grammar, so one is enough for a process.
+func NewLocal() *Local { return &Local{grammar: newGrammar(), item: regexp.MustCompile(bullet)} }
+
+// Parse reads the drafts of req. It never returns an error.
+func (l *Local) Parse(_ context.Context, req Request) (Result, error) {
+	return Result{Parser: LocalParser, Drafts: l.drafts(req.settled())}, nil
+}
+
+// drafts are the tasks in the text. What a heading says counts for each item of its list that does not say it itself.
+func (l *Local) drafts(req Request) []Draft {
+	text := cleaned(req.Text)
+	offsets := unitOffsets(text)
+	drafts, heading := []Draft{}, Draft{}
+	for _, p := range split(text, l.item) {
+		found := l.read(text, p, req)
+		found.locate(offsets)
+		switch {
+		case p.heading:
+			heading = found.Draft
+		case found.Title != "":
+			drafts = append(drafts, found.under(&heading, p.listed))
+		}
+	}
+	return drafts
+}
+
+// A finding is a draft whose phrases are still in bytes.
+type finding struct {
+	Draft
+	phrases []phrase
+}
+
+// read makes a draft of one piece. Its title is empty if the piece has no word in it.
+func (l *Local) read(text string, p piece, req Request) finding {
+	line := text[p.start:p.end]
+	marks := readMarks(line)
+	due, phrases := l.grammar.read(masked(line, marks.phrases), req.Now, req.Location)
+	phrases = append(phrases, marks.phrases...)
+	slices.SortFunc(phrases, func(a, b phrase) int { return a.start - b.start })
+
+	title, rest := titleOf(line, phrases)
+	draft := Draft{Title: title, Notes: notesOf(rest, strings.Join(p.notes, "\n")), DueAt: due, Priority: marks.priority, Tags: marks.tags}
+	for i := range phrases {
+		phrases[i].start += p.start
+		phrases[i].end += p.start
+	}
+	return finding{draft, phrases}
+}
+
+// locate turns the phrases into spans.
+func (f *finding) locate(offsets []int) {
+	f.Spans = make([]Span, len(f.phrases))
+	for i, p := range f.phrases {
+		f.Spans[i] = Span{Start: offsets[p.start], End: offsets[p.end], Kind: p.kind}
+	}
+}
+
+// under is the draft with what its heading says. The heading's spans go to the first draft that takes them over, so
+// that no two drafts claim the same words.
+func (f finding) under(heading *Draft, listed bool) Draft {
+	d := f.Draft
+	if !listed {
+		*heading = Draft{}
+		return d
+	}
+	if d.DueAt == nil {
+		d.DueAt = heading.DueAt
+	}
+	if d.Priority == PriorityNone && heading.Priority != "" {
+		d.Priority = heading.Priority
+	}
+	for _, tag := range heading.Tags {
+		if len(d.Tags) < MaxTags && !slices.Contains(d.Tags, tag) {
+			d.Tags = append(d.Tags, tag)
+		}
+	}
+	d.Spans = append(slices.Clone(heading.Spans), d.Spans...)
+	heading.Spans = nil
+	return d
+}
+
+// masked is line with the phrases made unreadable, byte for byte, so that nothing is understood twice or across them.
+func masked(line string, phrases []phrase) string {
+	b := []byte(line)
+	for _, p := range phrases {
+		for i := p.start; i < p.end; i++ {
+			b[i] = maskByte
+		}
+	}
+	return string(b)
+}
+
+// maskByte is a control character, which cleaned text does not hold.
+const maskByte = '\x1f'
+
+// notesOf joins what did not fit into the title and the notes themselves, cut to their limit.
+func notesOf(rest, notes string) string {
+	return strings.TrimSpace(prefix(strings.TrimSpace(rest+"\n"+notes), MaxNotes))
+}
