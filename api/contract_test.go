@@ -1,0 +1,208 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/gatehouse/api"
+)
+
+// The table of budgets, written out: a number changed by mistake fails here.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	want := []string{
+		"edge 100/1m0s +0 address sliding-window memory local",
+		"edge.caller 1000/1m0s +0 user sliding-window memory local",
+		"user 100/1m0s +0 user sliding-window redis open",
+		"org 600/1m0s +10 organisation token-bucket redis open",
+		"tasks.write 30/1m0s +0 user sliding-window redis open",
+		"tasks.parse 10/1m0s +0 user sliding-window redis open",
+		"tasks.parse.burst 3/1s +0 user sliding-window redis open",
+		"tasks.export 5/1m0s +0 user sliding-window redis open",
+		"reports.create 10/1m0s +0 user sliding-window redis open",
+		"auth.login 10/1m0s +0 address sliding-window memory closed",
+		"auth.refresh 30/1m0s +0 session sliding-window memory closed",
+	}
+	var got []string
+	for _, b := range api.Budgets() {
+		got = append(got, strings.Join([]string{
+			b.Name, itoa(b.Limit) + "/" + b.Window.String(), "+" + itoa(b.Refill), string(b.Per), string(b.Algorithm), string(b.Place), string(b.OnFailure),
+		}, " "))
+		if b.Why == "" || b.Unit == "" {
+			t.Errorf("%s does not say what it is for", b.Name)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the table is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func itoa(n int64) string { data, _ := json.Marshal(n); return string(data) }
+
+// The table of routes, written out: a budget or a class lost by mistake fails here.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	want := []string{
+		"limits.get GET /api/v1/limits optional []",
+		"openapi.get GET /api/v1/openapi.json public []",
+		"me.get GET /api/v1/me user [user org]",
+		"me.delete DELETE /api/v1/me user [user org tasks.write]",
+		"org.get GET /api/v1/org user [user org]",
+		"tasks.list GET /api/v1/tasks user [user org]",
+		"tasks.create POST /api/v1/tasks user [user org tasks.write]",
+		"tasks.parse POST /api/v1/tasks/parse user [user org tasks.parse tasks.parse.burst]",
+		"tasks.export GET /api/v1/tasks/export user [user org tasks.export]",
+		"tasks.get GET /api/v1/tasks/{id} user [user org]",
+		"tasks.update PATCH /api/v1/tasks/{id} user [user org tasks.write]",
+		"tasks.delete DELETE /api/v1/tasks/{id} user [user org tasks.write]",
+		"reports.create POST /api/v1/reports user [user org reports.create]",
+		"auth.login GET /api/v1/auth/login public [auth.login]",
+		"auth.callback GET /api/v1/auth/callback public []",
+		"auth.refresh POST /api/v1/auth/refresh auth [auth.refresh]",
+		"auth.logout POST /api/v1/auth/logout public []",
+	}
+	var got []string
+	for _, r := range api.Routes() {
+		got = append(got, strings.Join([]string{r.ID, r.Method, r.Path, r.Class.String(), "[" + strings.Join(r.Charges(), " ") + "]"}, " "))
+		if r.Summary == "" || r.Status == 0 {
+			t.Errorf("%s does not say what it answers", r.ID)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the table is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestZeroClassProtects(t *testing.T) {
+	t.Parallel()
+	if route := (api.Route{}); !route.Class.NeedsCredential() {
+		t.Error("a route whose row says nothing is open")
+	}
+}
+
+func TestErrorKinds(t *testing.T) {
+	t.Parallel()
+	want := map[api.Code]int{
+		"RATE_LIMIT_EXCEEDED": 429, "AUTH_FAILED": 401, "FORBIDDEN": 403, "NOT_FOUND": 404, "METHOD_NOT_ALLOWED": 405, "REQUEST_TIMEOUT": 408,
+		"CONFLICT": 409, "PAYLOAD_TOO_LARGE": 413, "UNSUPPORTED_MEDIA_TYPE": 415, "VALIDATION_FAILED": 422, "INVALID_JSON": 400, "BAD_REQUEST": 400,
+		"LIMITER_UNAVAILABLE": 503, "UNAVAILABLE": 503, "UPSTREAM_FAILED": 502, "INTERNAL": 500,
+	}
+	for _, kind := range api.ErrorKinds() {
+		if want[kind.Code] != kind.Status {
+			t.Errorf("%s has status %d, want %d", kind.Code, kind.Status, want[kind.Code])
+		}
+		delete(want, kind.Code)
+	}
+	if len(want) > 0 {
+		t.Errorf("codes without a row: %v", want)
+	}
+	if got := api.Kind("SOMETHING_ELSE").Code; got != api.CodeInternal {
+		t.Errorf("an unknown code is %s", got)
+	}
+}
+
+func TestRateLimitProblem(t *testing.T) {
+	t.Parallel()
+	budget, _ := api.BudgetNamed("tasks.parse")
+	p := api.NewRateLimitProblem(budget.String(), 16321*time.Millisecond, "tasks.parse")
+	p.Instance, p.RequestID = "/api/v1/tasks/parse", "r1"
+	got, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Too Many Requests","status":429,` +
+		`"detail":"Rate limit exceeded: 10 requests per 60s. Try again in 17 seconds.","instance":"/api/v1/tasks/parse","requestId":"r1",` +
+		`"error":"Too Many Requests","code":"RATE_LIMIT_EXCEEDED","message":"Rate limit exceeded: 10 requests per 60s",` +
+		`"violated-policies":["tasks.parse"],"retryAfter":16321,"retryAfterSeconds":17}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if p := api.NewRateLimitProblem("1 requests per 1s", time.Nanosecond); p.RetryAfter != 1 || p.RetryAfterSeconds != 1 || !strings.HasSuffix(p.Detail, "in 1 second.") {
+		t.Errorf("the shortest wait is said as %+v", p)
+	}
+	if p := api.NewRateLimitProblem("1 requests per 1s", -1); p.RetryAfter != 0 || p.RetryAfterSeconds != 0 {
+		t.Errorf("a wait that does not help is said as %+v", p)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 31, 18, 0, 0, 999_999_999, time.FixedZone("", 3600))
+	data, err := json.Marshal(api.NewTime(at))
+	if err != nil || string(data) != `"2026-01-31T17:00:00.999Z"` {
+		t.Errorf("written as %s, %v", data, err)
+	}
+	var read api.Time
+	if err := json.Unmarshal([]byte(`"2026-01-31T18:00:00.5+01:00"`), &read); err != nil || read.Format(api.TimeLayout) != "2026-01-31T17:00:00.500Z" {
+		t.Errorf("read as %v, %v", read, err)
+	}
+	for _, bad := range []string{`"tomorrow"`, `5`, `""`, `"2026-02-30T00:00:00Z"`, `"0000-01-01T00:00:00Z"`, `"9999-12-31T23:59:59-01:00"`} {
+		if err := json.Unmarshal([]byte(bad), &read); err == nil {
+			t.Errorf("%s was read as %v", bad, read)
+		}
+	}
+}
+
+func TestOptional(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(api.TaskUpdate{Title: api.Some("x"), DueAt: api.Clear[api.Time](), Done: api.Some(false)})
+	if err != nil || string(data) != `{"title":"x","dueAt":null,"done":false}` {
+		t.Fatalf("written as %s, %v", data, err)
+	}
+	var read api.TaskUpdate
+	if err := json.Unmarshal(data, &read); err != nil {
+		t.Fatal(err)
+	}
+	if !read.Title.Set || read.Title.Value != "x" || !read.DueAt.Null || read.Notes.Set || !read.Done.Set || read.Done.Value {
+		t.Errorf("read as %+v", read)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("𝒳", 201)
+	cases := map[string]struct {
+		body interface{ Validate() []api.FieldError }
+		want []string
+	}{
+		"the least":        {api.TaskCreate{Title: "x"}, nil},
+		"the most":         {api.TaskCreate{Title: long[:800], Notes: strings.Repeat("é", 10_000), Tags: []string{strings.Repeat("t", 32)}, Priority: "high"}, nil},
+		"all at once":      {api.TaskCreate{Title: long, Notes: strings.Repeat("n", 10_001), Priority: "urgent", Tags: []string{"", "a", "a"}}, []string{"title", "notes", "priority", "tags[0]", "tags[2]"}},
+		"blank title":      {api.TaskCreate{Title: " \t"}, []string{"title"}},
+		"NUL":              {api.TaskCreate{Title: "a\x00b", Notes: "\x00"}, []string{"title", "notes"}},
+		"eleven tags":      {api.TaskCreate{Title: "x", Tags: strings.Split("a b c d e f g h i j k", " ")}, []string{"tags"}},
+		"empty patch":      {api.TaskUpdate{}, nil},
+		"cleared":          {api.TaskUpdate{Notes: api.Clear[string](), Tags: api.Clear[[]string](), Priority: api.Clear[api.Priority](), DueAt: api.Clear[api.Time]()}, nil},
+		"cannot clear":     {api.TaskUpdate{Title: api.Clear[string](), Done: api.Clear[bool]()}, []string{"title", "done"}},
+		"patch at fault":   {api.TaskUpdate{Title: api.Some(""), Priority: api.Some(api.Priority("x"))}, []string{"title", "priority"}},
+		"parse":            {api.ParseRequest{Text: "x"}, nil},
+		"parse at fault":   {api.ParseRequest{Text: strings.Repeat("x", 2001), Timezone: "Mars/Olympus"}, []string{"text", "timezone"}},
+		"the server's own": {api.ParseRequest{Text: "x", Timezone: "Local"}, []string{"timezone"}},
+		"report at fault":  {api.ReportCreate{TaskID: "7"}, []string{"taskId", "reason"}},
+		"report":           {api.ReportCreate{TaskID: "01890000-0000-7000-8000-000000000000", Reason: "x"}, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, fault := range c.body.Validate() {
+				got = append(got, fault.Field)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("faults in %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestURL(t *testing.T) {
+	t.Parallel()
+	route, ok := api.RouteByID(api.RouteTasksGet)
+	if !ok || route.Method != http.MethodGet || route.URL("7") != "/api/v1/tasks/7" {
+		t.Errorf("%+v gives %s", route, route.URL("7"))
+	}
+}
