@@ -68,7 +68,7 @@ vulnerabilities:
 	@bash scripts/vulnerabilities
 
 .PHONY: verify
-verify: ## Check that generated code is what `make generate` would write
+verify: ## Check that what is generated is what `make generate` would write
 	@bash scripts/verify-generated
 
 .PHONY: fmt
@@ -76,9 +76,9 @@ fmt: ## Format the Go code
 	$(TOOL) golangci-lint fmt
 
 .PHONY: generate
-generate: ## Write the generated code anew: database access, the OpenAPI document
+generate: ## Write anew what is generated: database access, OpenAPI, .env.example, the settings in README.md
 	$(TOOL) sqlc generate -f db/sqlc.yaml
-	go test ./internal/openapi -update
+	go test ./internal/openapi ./internal/config -update
 
 .PHONY: bench
 bench: ## Run the benchmarks
