@@ -54,18 +54,25 @@ type phrase struct {
 // overlaps reports whether p and q share a byte.
 func (p phrase) overlaps(q phrase) bool { return p.start < q.end && q.start < p.end }
 
-// A reading is one text being read: what is known so far.
-type reading struct {
-	now     time.Time // the real moment
-	wall    time.Time // the same on the wall clock
-	loc     *time.Location
-	said    moment
-	phrases []phrase
+// A standpoint is what the words of a text are relative to.
+type standpoint struct {
+	now time.Time
+	loc *time.Location
+	day time.Time // the day of the heading above, on the wall clock; zero if there is none
 }
 
-// read finds out when text says, in UTC; nil if it does not. The phrases are in order and do not overlap.
-func (g *grammar) read(text string, now time.Time, loc *time.Location) (*time.Time, []phrase) {
-	r := &reading{now: now, wall: wallClock(now, loc), loc: loc}
+// A reading is one text being read: what is known so far.
+type reading struct {
+	standpoint
+	wall    time.Time // now on the wall clock
+	said    moment
+	phrases []phrase
+	due     *time.Time // in UTC; nil if the text does not say when
+}
+
+// read finds out when text says. The phrases are in order and do not overlap.
+func (g *grammar) read(text string, from standpoint) *reading {
+	r := &reading{standpoint: from, wall: wallClock(from.now, from.loc)}
 	// All phrases of a text speak of one moment, however far apart they stand.
 	parser := when.New(&rules.Options{Distance: len(text), MatchByOrder: true})
 	for _, rule := range g.rules {
@@ -74,29 +81,26 @@ func (g *grammar) read(text string, now time.Time, loc *time.Location) (*time.Ti
 	// The base is a first of the month: the library sets the year, the month and the day one after the other, and a
 	// 31st would run over into the next month on the way.
 	result, err := parser.Parse(text, r.wall.AddDate(0, 0, 1-r.wall.Day()))
-	if err != nil || result == nil {
-		return nil, nil
-	}
-	due, ok := r.resolve(result.Time)
-	if !ok {
-		return nil, nil
+	if err != nil || result == nil || !r.resolve(result.Time) {
+		return &reading{standpoint: from}
 	}
 	slices.SortFunc(r.phrases, func(a, b phrase) int { return a.start - b.start })
-	return &due, r.phrases
+	return r
 }
 
-// resolve turns the library's wall clock into a moment.
-func (r *reading) resolve(wall time.Time) (time.Time, bool) {
+// resolve turns the library's wall clock into the moment due; false if that is beyond the calendar.
+func (r *reading) resolve(wall time.Time) bool {
 	due := r.said.instant
 	switch {
 	case !due.IsZero():
-	case r.said.day.IsZero():
+	case r.said.day.IsZero() && r.day.IsZero():
 		due = r.next(wall)
 	default:
 		due = instants(wall, r.loc)[0]
 	}
 	due = due.UTC().Truncate(time.Second)
-	return due, due.Year() >= firstYear && due.Year() <= lastYear
+	r.due = &due
+	return due.Year() >= firstYear && due.Year() <= lastYear
 }
 
 // next is the first time after now that clocks show wall's time.
@@ -204,15 +208,23 @@ func (r *reading) apply(p phrase, m moment, c *rules.Context) bool {
 		return false
 	}
 	r.phrases = append(r.phrases, p)
-	d := r.said.day
-	if d.IsZero() {
-		d = day(r.wall)
-	}
+	d := r.dayMeant()
 	year, month, dayOfMonth := d.Year(), int(d.Month()), d.Day()
 	hour, minute, second := int(r.said.time()/time.Hour), int(r.said.time()%time.Hour/time.Minute), 0
 	c.Year, c.Month, c.Day = &year, &month, &dayOfMonth
 	c.Hour, c.Minute, c.Second = &hour, &minute, &second
 	return true
+}
+
+// dayMeant is the day that is said here, else in the heading, else today.
+func (r *reading) dayMeant() time.Time {
+	switch {
+	case !r.said.day.IsZero():
+		return r.said.day
+	case !r.day.IsZero():
+		return r.day
+	}
+	return day(r.wall)
 }
 
 // words are the captures of found in text, in lower case. Upper case comes between, because patterns that ignore case

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Local understands a small English grammar of dates, times, #tags and !priorities; docs/parsing.md lists it. It does
@@ -28,41 +29,52 @@ func (l *Local) Parse(_ context.Context, req Request) (Result, error) {
 func (l *Local) drafts(req Request) []Draft {
 	text := cleaned(req.Text)
 	offsets := unitOffsets(text)
-	drafts, heading := []Draft{}, Draft{}
+	drafts, heading := []Draft{}, finding{}
 	for _, p := range split(text, l.item) {
-		found := l.read(text, p, req)
+		if !heading.covers(p) {
+			heading = finding{}
+		}
+		found := l.read(text, p, standpoint{req.Now, req.Location, heading.day})
 		found.locate(offsets)
 		switch {
 		case p.heading:
-			heading = found.Draft
+			heading = found
 		case found.Title != "":
-			drafts = append(drafts, found.under(&heading, p.listed))
+			drafts = append(drafts, found.under(&heading.Draft))
 		}
 	}
 	return drafts
 }
 
-// A finding is a draft whose phrases are still in bytes.
+// A finding is a draft with what is still needed to place it.
 type finding struct {
 	Draft
-	phrases []phrase
+	piece   piece
+	phrases []phrase  // in bytes of the text
+	day     time.Time // the day that is said, on the wall clock
 }
 
 // read makes a draft of one piece. Its title is empty if the piece has no word in it.
-func (l *Local) read(text string, p piece, req Request) finding {
+func (l *Local) read(text string, p piece, from standpoint) finding {
 	line := text[p.start:p.end]
 	marks := readMarks(line)
-	due, phrases := l.grammar.read(masked(line, marks.phrases), req.Now, req.Location)
-	phrases = append(phrases, marks.phrases...)
+	reading := l.grammar.read(masked(line, marks.phrases), from)
+	phrases := slices.Concat(reading.phrases, marks.phrases)
 	slices.SortFunc(phrases, func(a, b phrase) int { return a.start - b.start })
 
 	title, rest := titleOf(line, phrases)
-	draft := Draft{Title: title, Notes: notesOf(rest, strings.Join(p.notes, "\n")), DueAt: due, Priority: marks.priority, Tags: marks.tags}
+	notes := notesOf(rest, strings.Join(p.notes, "\n"))
+	draft := Draft{Title: title, Notes: notes, DueAt: reading.due, Priority: marks.priority, Tags: marks.tags}
 	for i := range phrases {
 		phrases[i].start += p.start
 		phrases[i].end += p.start
 	}
-	return finding{draft, phrases}
+	return finding{draft, p, phrases, reading.said.day}
+}
+
+// covers reports whether p is in the list below the heading.
+func (f finding) covers(p piece) bool {
+	return f.piece.heading && p.listed && (p.indent > f.piece.indent || !f.piece.listed)
 }
 
 // locate turns the phrases into spans.
@@ -73,14 +85,10 @@ func (f *finding) locate(offsets []int) {
 	}
 }
 
-// under is the draft with what its heading says. The heading's spans go to the first draft that takes them over, so
-// that no two drafts claim the same words.
-func (f finding) under(heading *Draft, listed bool) Draft {
+// under is the draft with what its heading says; an empty heading says nothing. The heading's spans go to the first
+// draft that takes them over, so that no two drafts claim the same words.
+func (f finding) under(heading *Draft) Draft {
 	d := f.Draft
-	if !listed {
-		*heading = Draft{}
-		return d
-	}
 	if d.DueAt == nil {
 		d.DueAt = heading.DueAt
 	}
@@ -92,8 +100,10 @@ func (f finding) under(heading *Draft, listed bool) Draft {
 			d.Tags = append(d.Tags, tag)
 		}
 	}
-	d.Spans = append(slices.Clone(heading.Spans), d.Spans...)
-	heading.Spans = nil
+	if len(heading.Spans) > 0 {
+		d.Spans = slices.Concat(heading.Spans, d.Spans)
+		heading.Spans = nil
+	}
 	return d
 }
 
