@@ -84,7 +84,8 @@ type Return struct {
 // A log forgets the receipt with the entries, also when only some of its units were given back, so a second try
 // finds nothing. A counter (Segments, TokenBucket, FixedWindow) cannot tell one unit from another: its receipt says
 // only when the charge was made, and the Limiter sends each receipt once. A TokenBucket gives back what time has not
-// refilled since, cost − Refill × age, because more could be over the limit.
+// refilled since, units − Refill × age in whole units, because more could be over the limit. A FixedWindow whose units
+// were all given back begins anew with the next hit.
 //
 // After an error the charges are not given back, as far as anyone knows; the receipts are not sent again.
 type Returner interface {

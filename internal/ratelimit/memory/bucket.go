@@ -1,0 +1,52 @@
+package memory
+
+// microUnits is how many parts of a unit a bucket counts in: a refill of R units a second is exactly R parts a
+// microsecond, so that nothing is ever rounded.
+const microUnits = 1_000_000
+
+// A bucket keeps what is spent and not yet refilled, in parts of a unit, in the slot's word a, as of the time in b. It is
+// the debt that is kept, not the level, so a changed capacity keeps the history.
+
+// bucketUsage brings the debt up to the shard's time and says how many units it takes, begun ones whole.
+func (sh *shard) bucketUsage(s *slot, refill int64) int64 {
+	age := sh.now - int64(s.b)
+	debt := int64(s.a)
+	if age >= ceilDiv(debt, refill) { // Asked first, so that the product below cannot overflow.
+		debt = 0
+	} else {
+		debt -= age * refill
+	}
+	s.a, s.b = uint64(debt), uint64(sh.now)
+	return ceilDiv(debt, microUnits)
+}
+
+func (sh *shard) bucketRecord(s *slot, refill, units int64) uint64 {
+	if s.a == 0 {
+		s.b = uint64(sh.now)
+	}
+	s.a += uint64(units) * microUnits
+	sh.keep(s, sh.now+ceilDiv(int64(s.a), refill))
+	return uint64(sh.now) + 1
+}
+
+// bucketUntil is the time until n units are refilled of those that bucketUsage counted.
+func (sh *shard) bucketUntil(s *slot, refill, n int64) int64 {
+	debt := int64(s.a)
+	left := (ceilDiv(debt, microUnits) - n) * microUnits
+	return ceilDiv(debt-left, refill)
+}
+
+// bucketGiveBack gives back what time has not refilled since the charge. More could be over the limit: of a bucket that
+// has been full since then, the charge has already been forgiven.
+func (sh *shard) bucketGiveBack(s *slot, refill int64, id uint64, units int64) int64 {
+	age := sh.now - int64(id-1)
+	if age < 0 || age >= ceilDiv(units*microUnits, refill) {
+		return 0
+	}
+	units = (units*microUnits - age*refill) / microUnits
+	units = min(units, int64(s.a)/microUnits)
+	s.a -= uint64(units) * microUnits
+	return units
+}
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

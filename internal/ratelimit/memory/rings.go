@@ -1,0 +1,176 @@
+package memory
+
+const (
+	// Rings come in sizes 4, 8, … 1 024 words: size class c holds 2 << c.
+	smallestClass = 1
+	largestClass  = 9
+	// slabWords is how many words a slab holds at least; slabs are never moved, so growing copies nothing.
+	slabWords = 1024
+)
+
+// rings is where logs lie that do not fit in their slot: fixed-size runs of words, one list a size class, reused.
+type rings struct {
+	classes [largestClass + 1]class
+}
+
+type class struct {
+	slabs [][]uint64
+	next  uint32   // The first ring that was never used.
+	free  []uint32 // Rings that were, and are free again.
+}
+
+func ringWords(size uint8) int { return 2 << size }
+
+func ringsPerSlab(size uint8) uint32 { return max(1, slabWords/uint32(ringWords(size))) }
+
+// words is the ring's memory.
+func (r *rings) words(size uint8, ring uint32) []uint64 {
+	per, n := ringsPerSlab(size), uint32(ringWords(size))
+	at := ring % per * n
+	return r.classes[size].slabs[ring/per][at : at+n : at+n]
+}
+
+func (r *rings) alloc(size uint8) uint32 {
+	c := &r.classes[size]
+	if n := len(c.free); n > 0 {
+		ring := c.free[n-1]
+		c.free = c.free[:n-1]
+		return ring
+	}
+	per := ringsPerSlab(size)
+	if c.next/per == uint32(len(c.slabs)) {
+		c.slabs = append(c.slabs, make([]uint64, per*uint32(ringWords(size))))
+	}
+	c.next++
+	return c.next - 1
+}
+
+func (r *rings) release(size uint8, ring uint32) {
+	c := &r.classes[size]
+	c.free = append(c.free, ring)
+}
+
+func (r *rings) bytes() int {
+	n := 0
+	for size := range r.classes {
+		c := &r.classes[size]
+		if len(c.slabs) > 0 {
+			n += len(c.slabs)*len(c.slabs[0])*8 + cap(c.free)*4
+		}
+	}
+	return n
+}
+
+// idle is how many bytes lie in rings that are free.
+func (r *rings) idle() int {
+	n := 0
+	for size := range r.classes {
+		n += len(r.classes[size].free) * ringWords(uint8(size)) * 8
+	}
+	return n
+}
+
+// A queue is a slot's ring seen as a queue of words, the oldest first. In the slot's word b lie the ring's number, its
+// first place in use and how many are: 32, 16 and 16 bits. A queue of one word needs no ring: the word is in a.
+type queue struct {
+	slot  *slot
+	rings *rings
+}
+
+func (q queue) ring() uint32 { return uint32(q.slot.b >> 32) }
+func (q queue) head() int    { return int(q.slot.b >> 16 & 0xffff) }
+func (q queue) len() int     { return int(q.slot.b & 0xffff) }
+
+func (q queue) set(ring uint32, head, n int) {
+	q.slot.b = uint64(ring)<<32 | uint64(head)<<16 | uint64(n)
+}
+
+// at is where the i-th word lies.
+func (q queue) at(i int) *uint64 {
+	if q.slot.size == 0 {
+		return &q.slot.a
+	}
+	w := q.rings.words(q.slot.size, q.ring())
+	return &w[(q.head()+i)&(len(w)-1)]
+}
+
+// push adds n words of one value at the end.
+func (q queue) push(word uint64, n int) {
+	old := q.len()
+	q.reserve(old + n)
+	if q.slot.size == 0 {
+		q.slot.a = word
+		q.slot.b = uint64(n)
+		return
+	}
+	w := q.rings.words(q.slot.size, q.ring())
+	for i := range n {
+		w[(q.head()+old+i)&(len(w)-1)] = word
+	}
+	q.slot.b += uint64(n)
+}
+
+// pushPair adds two words at the end. A queue of pairs always has a ring.
+func (q queue) pushPair(first, second uint64) {
+	n := q.len()
+	q.reserve(n + 2)
+	q.slot.b += 2
+	*q.at(n), *q.at(n + 1) = first, second
+}
+
+// reserve moves the words to a ring that holds n, if theirs does not.
+func (q queue) reserve(n int) {
+	if n <= 1 && q.slot.size == 0 || q.slot.size > 0 && n <= ringWords(q.slot.size) {
+		return
+	}
+	size := max(q.slot.size, smallestClass)
+	for ringWords(size) < n {
+		size++
+	}
+	q.move(size)
+}
+
+func (q queue) move(size uint8) {
+	ring, n := q.rings.alloc(size), q.len()
+	w := q.rings.words(size, ring)
+	for i := range n {
+		w[i] = *q.at(i)
+	}
+	q.freeRing()
+	q.slot.size = size
+	q.set(ring, 0, n)
+}
+
+// pop drops the n oldest words. An empty queue keeps no ring.
+func (q queue) pop(n int) {
+	left := q.len() - n
+	if left == 0 {
+		q.freeRing()
+		q.slot.size, q.slot.b = 0, 0
+		return
+	}
+	head := 0
+	if q.slot.size > 0 {
+		head = (q.head() + n) & (ringWords(q.slot.size) - 1)
+	}
+	q.set(q.ring(), head, left)
+}
+
+// cut drops the word at i and moves the later ones up.
+func (q queue) cut(i int) {
+	n := q.len() - 1
+	for ; i < n; i++ {
+		*q.at(i) = *q.at(i + 1)
+	}
+	if n == 0 {
+		q.pop(1)
+		return
+	}
+	q.slot.b--
+}
+
+func (q queue) freeRing() {
+	if q.slot.size > 0 {
+		q.rings.release(q.slot.size, q.ring())
+	}
+}

@@ -1,0 +1,123 @@
+package ratelimittest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"example.com/gatehouse/internal/ratelimit"
+)
+
+// giveBack is the units given back, or 0 for a store that cannot.
+func (b *bench) giveBack(t fatal, k ratelimit.Key, l ratelimit.Limit, r ratelimit.Receipt, units int64) int64 {
+	t.Helper()
+	given, err := b.Store.(ratelimit.Returner).GiveBack(context.Background(), []ratelimit.Return{{Key: k, Limit: l, Receipt: r, Units: units}})
+	if err != nil || len(given) != 1 {
+		t.Fatalf("give back %d: %v, %v", units, given, err)
+	}
+	return given[0]
+}
+
+func (b *bench) returns() bool {
+	_, ok := b.Store.(ratelimit.Returner)
+	return ok
+}
+
+func testGiveBack(t *testing.T, b *bench) {
+	if !b.returns() {
+		return
+	}
+	b.eachAlgorithm(t, func(t *testing.T, l ratelimit.Limit) {
+		k := newKey("give back")
+		l = limitOf(l.Algorithm, 10, time.Hour)
+		b.spend(t, k, l, l.N-3)
+		receipt := b.one(t, k, l, 3).Receipt
+		denied := b.one(t, k, l, 1)
+		if got := b.giveBack(t, k, l, denied.Receipt, 1); got != 0 {
+			t.Errorf("gave back %d of a denied call", got)
+		}
+		if got := b.giveBack(t, newKey("another"), l, receipt, 3); got != 0 {
+			t.Errorf("gave back %d to a fresh key", got)
+		}
+		// More than was charged; of a bucket, one unit may have been refilled meanwhile.
+		if got := b.giveBack(t, k, l, receipt, 100); got != 3 && (l.Algorithm != ratelimit.TokenBucket || got != 2) {
+			t.Errorf("gave back %d of 3", got)
+		}
+		if l.Algorithm == ratelimit.TokenBucket {
+			return
+		}
+		b.twice(t, k, l, receipt)
+		if got := b.remaining(t, k, l); got != 3 {
+			t.Errorf("%d left, want 3", got)
+		}
+		b.spendRest(t, k, l, 3)
+	})
+}
+
+// twice gives a receipt of a log back a second time.
+func (b *bench) twice(t *testing.T, k ratelimit.Key, l ratelimit.Limit, r ratelimit.Receipt) {
+	t.Helper()
+	if l.Algorithm != ratelimit.SlidingLog {
+		return // A counter cannot tell: the limiter sends each receipt once.
+	}
+	if got := b.giveBack(t, k, l, r, 3); got != 0 {
+		t.Errorf("gave back %d a second time", got)
+	}
+}
+
+func (b *bench) spendRest(t *testing.T, k ratelimit.Key, l ratelimit.Limit, rest int64) {
+	t.Helper()
+	if v := b.one(t, k, l, rest); !v.OK {
+		t.Errorf("the rest of %d was refused: %+v", rest, v)
+	}
+	if v := b.one(t, k, l, 1); v.OK {
+		t.Errorf("more than the rest was admitted: %+v", v)
+	}
+}
+
+// testGiveBackLate gives back what has left already, with newer units in its place.
+func testGiveBackLate(t *testing.T, b *bench) {
+	if !b.returns() || !b.clocked() {
+		return
+	}
+	b.eachAlgorithm(t, func(t *testing.T, l ratelimit.Limit) {
+		k := newKey("late")
+		receipt := b.one(t, k, l, 5).Receipt
+		b.advance(2 * l.Span())
+		newer := b.one(t, k, l, 5).Receipt
+		if got := b.giveBack(t, k, l, receipt, 5); got != 0 {
+			t.Errorf("gave back %d after the window", got)
+		}
+		if got := b.remaining(t, k, l); got != 5 {
+			t.Errorf("%d left, want 5", got)
+		}
+		if got := b.giveBack(t, k, l, newer, 5); got != 5 {
+			t.Errorf("gave back %d of the newer 5", got)
+		}
+		if got := b.remaining(t, k, l); got != l.N {
+			t.Errorf("%d left, want all %d", got, l.N)
+		}
+	})
+}
+
+// testSettle gives part of a charge back: the rest stays, and a log gives none of it a second time.
+func testSettle(t *testing.T, b *bench) {
+	if !b.returns() {
+		return
+	}
+	b.eachAlgorithm(t, func(t *testing.T, l ratelimit.Limit) {
+		k := newKey("settle")
+		l = limitOf(l.Algorithm, 1000, 24*time.Hour)
+		receipt := b.one(t, k, l, 900).Receipt
+		given := b.giveBack(t, k, l, receipt, 650)
+		if given != 650 && (l.Algorithm != ratelimit.TokenBucket || given < 648) {
+			t.Errorf("gave back %d of 650", given)
+		}
+		if got := b.remaining(t, k, l); l.Algorithm != ratelimit.TokenBucket && got != 750 {
+			t.Errorf("%d left, want 750", got)
+		}
+		if l.Algorithm == ratelimit.SlidingLog && b.giveBack(t, k, l, receipt, 100) != 0 {
+			t.Error("settled twice")
+		}
+	})
+}
