@@ -1,0 +1,51 @@
+-- name: FindMember :one
+-- One read for an identity that is known; the store compares it with what the credential says.
+SELECT sqlc.embed(u), sqlc.embed(o)
+FROM users u JOIN organisations o ON o.id = u.organisation_id
+WHERE u.issuer = @issuer AND u.subject = @subject;
+
+-- name: UpsertMember :one
+-- Organisation first, then user, so that all writers lock in one order. An empty text means that the credential does
+-- not say: what is stored stays.
+WITH organisation AS (
+    INSERT INTO organisations AS o (id, issuer, claim, personal, name)
+    VALUES (@organisation_id, @issuer, @claim, @personal, @new_organisation_name)
+    ON CONFLICT (issuer, personal, claim) DO UPDATE
+        SET name = coalesce(nullif(@organisation_name::text, ''), o.name)
+    RETURNING *
+), member AS (
+    INSERT INTO users AS u (id, organisation_id, issuer, subject, email, name)
+    SELECT @user_id, organisation.id, @issuer, @subject, @email, @name FROM organisation
+    ON CONFLICT (issuer, subject) DO UPDATE
+        SET organisation_id = excluded.organisation_id,
+            email = coalesce(nullif(excluded.email, ''), u.email),
+            name = coalesce(nullif(excluded.name, ''), u.name)
+    RETURNING *
+)
+SELECT member.id AS user_id, member.email, member.name, member.created_at,
+       organisation.id AS organisation_id, organisation.name AS organisation_name, organisation.plan
+FROM member, organisation;
+
+-- name: LockPersonalOrganisation :exec
+-- Taken before the user's row, as UpsertMember does.
+SELECT o.id FROM organisations o JOIN users u ON u.organisation_id = o.id
+WHERE u.id = @user_id AND o.personal FOR UPDATE OF o;
+
+-- name: DeleteUser :one
+DELETE FROM users WHERE id = @id RETURNING issuer, subject;
+
+-- name: DeletePersonalOrganisation :exec
+DELETE FROM organisations WHERE issuer = @issuer AND personal AND claim = @subject;
+
+-- name: Organisation :one
+SELECT o.id, o.name, o.plan, o.created_at,
+       (SELECT count(*) FROM users u WHERE u.organisation_id = o.id) AS member_count
+FROM organisations o WHERE o.id = @id;
+
+-- name: SetPlan :execrows
+UPDATE organisations SET plan = @plan WHERE id = @id;
+
+-- name: SeedOrganisation :execrows
+INSERT INTO organisations (id, issuer, claim, personal, name, plan)
+VALUES (@id, @issuer, @claim, false, @name, @plan)
+ON CONFLICT (issuer, personal, claim) DO NOTHING;

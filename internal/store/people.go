@@ -1,0 +1,140 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"example.com/gatehouse/internal/dbgen"
+)
+
+// An Identity is what an issuer says of a person.
+type Identity struct {
+	// Issuer and Subject name the person.
+	Issuer, Subject string
+	// OrgClaim is the issuer's immutable id of the person's organisation; unused if Personal.
+	OrgClaim string
+	// OrgName, Email and Name are for people to read. Empty: the credential does not say, and what is known stays.
+	OrgName, Email, Name string
+	// Personal puts the person into an organisation of their own.
+	Personal bool
+}
+
+// A Member is a person and their organisation.
+type Member struct {
+	UserID, OrgID   uuid.UUID
+	Issuer, Subject string
+	Email, Name     string
+	OrgName, Plan   string
+	CreatedAt       time.Time
+}
+
+// An Organisation is a tenant.
+type Organisation struct {
+	ID          uuid.UUID
+	Name        string
+	Plan        string
+	MemberCount int
+	CreatedAt   time.Time
+}
+
+// EnsureUser returns the user with this identity, making user and organisation at the first sight of them and writing
+// down what the issuer says anew of them. An identity that is known and unchanged costs one read.
+func (s *Store) EnsureUser(ctx context.Context, id Identity) (Member, error) {
+	member, err := one(ctx, s, "find user", func(ctx context.Context, q *dbgen.Queries) (dbgen.FindMemberRow, error) {
+		return q.FindMember(ctx, dbgen.FindMemberParams{Issuer: id.Issuer, Subject: id.Subject})
+	})
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Member{}, err
+	}
+	if err == nil && id.equals(member) {
+		return memberOf(member.User, member.Organisation), nil
+	}
+	return s.upsertUser(ctx, id)
+}
+
+// equals is true if all that the identity says is already written down.
+func (id Identity) equals(row dbgen.FindMemberRow) bool {
+	same := func(said, stored string) bool { return said == "" || said == stored }
+	return row.Organisation.Personal == id.Personal && row.Organisation.Claim == id.claim() &&
+		same(id.OrgName, row.Organisation.Name) && same(id.Email, row.User.Email) && same(id.Name, row.User.Name)
+}
+
+// claim is the organisation's key at the issuer: a personal one bears its owner's subject.
+func (id Identity) claim() string {
+	if id.Personal {
+		return id.Subject
+	}
+	return id.OrgClaim
+}
+
+// newOrgName names an organisation whose name the issuer did not say.
+func (id Identity) newOrgName() string {
+	if id.Personal {
+		return cmp.Or(id.OrgName, id.Name, id.Email, id.Subject)
+	}
+	return cmp.Or(id.OrgName, id.OrgClaim)
+}
+
+func (s *Store) upsertUser(ctx context.Context, id Identity) (Member, error) {
+	row, err := one(ctx, s, "make user", func(ctx context.Context, q *dbgen.Queries) (dbgen.UpsertMemberRow, error) {
+		return q.UpsertMember(ctx, dbgen.UpsertMemberParams{
+			OrganisationID: newID(), Issuer: id.Issuer, Claim: id.claim(), Personal: id.Personal,
+			NewOrganisationName: id.newOrgName(), OrganisationName: id.OrgName,
+			UserID: newID(), Subject: id.Subject, Email: id.Email, Name: id.Name,
+		})
+	})
+	if err != nil {
+		return Member{}, err
+	}
+	return Member{
+		UserID: row.UserID, OrgID: row.OrganisationID, Issuer: id.Issuer, Subject: id.Subject,
+		Email: row.Email, Name: row.Name, OrgName: row.OrganisationName, Plan: row.Plan, CreatedAt: utc(row.CreatedAt),
+	}, nil
+}
+
+// DeleteUser removes a person with their sessions and, if they have one, their personal organisation. What they made in
+// a shared organisation stays there, without their name. The error is ErrNotFound if there is no such user.
+func (s *Store) DeleteUser(ctx context.Context, id uuid.UUID) error {
+	return all(ctx, s, "delete user", func(ctx context.Context, q *dbgen.Queries) error {
+		if err := q.LockPersonalOrganisation(ctx, id); err != nil {
+			return err
+		}
+		user, err := q.DeleteUser(ctx, id)
+		if err != nil {
+			return err
+		}
+		return q.DeletePersonalOrganisation(ctx, dbgen.DeletePersonalOrganisationParams(user))
+	})
+}
+
+// Organisation reads an organisation, or ErrNotFound.
+func (s *Store) Organisation(ctx context.Context, id uuid.UUID) (Organisation, error) {
+	row, err := one(ctx, s, "read organisation", func(ctx context.Context, q *dbgen.Queries) (dbgen.OrganisationRow, error) {
+		return q.Organisation(ctx, id)
+	})
+	if err != nil {
+		return Organisation{}, err
+	}
+	return Organisation{
+		ID: row.ID, Name: row.Name, Plan: row.Plan, MemberCount: int(row.MemberCount), CreatedAt: utc(row.CreatedAt),
+	}, nil
+}
+
+// SetPlan puts an organisation on a plan. The error is ErrNotFound for an unknown organisation, ErrConflict for an
+// unknown plan.
+func (s *Store) SetPlan(ctx context.Context, orgID uuid.UUID, plan string) error {
+	return do(ctx, s, "set plan", func(ctx context.Context, q *dbgen.Queries) error {
+		return found(q.SetPlan(ctx, dbgen.SetPlanParams{ID: orgID, Plan: plan}))
+	})
+}
+
+func memberOf(u dbgen.User, o dbgen.Organisation) Member {
+	return Member{
+		UserID: u.ID, OrgID: o.ID, Issuer: u.Issuer, Subject: u.Subject, Email: u.Email, Name: u.Name,
+		OrgName: o.Name, Plan: o.Plan, CreatedAt: utc(u.CreatedAt),
+	}
+}
