@@ -62,7 +62,7 @@ var rules = map[string]rule{
 	"internal/ratelimit":                 {own: []string{"internal/slidinglog"}},
 	"internal/ratelimit/memory":          {own: []string{"internal/ratelimit", "internal/slidinglog"}},
 	"internal/ratelimit/redis":           {own: []string{"internal/ratelimit"}, modules: []string{goRedis}},
-	"internal/ratelimit/redis/redistest": {test: true},
+	"internal/ratelimit/redis/redistest": {modules: []string{goRedis}, test: true},
 	"internal/ratelimit/ratelimittest": {
 		own: []string{"internal/ratelimit", "internal/slidinglog"}, modules: []string{rapid}, test: true,
 	},
@@ -76,7 +76,7 @@ var rules = map[string]rule{
 	},
 
 	"internal/auth":   {own: []string{"internal/store"}, modules: []string{goOIDC, goJose, oauth2, uuid}},
-	"internal/devidp": {own: []string{"internal/store"}, modules: []string{goJose, uuid}},
+	"internal/devidp": {own: []string{"internal/store"}, modules: []string{goOIDC, goJose, oauth2, uuid}},
 	"internal/parse":  {modules: []string{when, openAI}},
 
 	"internal/httpapi": {
