@@ -3,6 +3,7 @@ package clientip
 import (
 	"iter"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,8 +20,8 @@ const maxHops = 128
 func hops(lines []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		left := maxHops
-		for i := len(lines) - 1; i >= 0; i-- {
-			rest, more := lines[i], true
+		for _, line := range slices.Backward(lines) {
+			rest, more := line, true
 			for more {
 				if left--; left < 0 {
 					return
@@ -57,7 +58,7 @@ func trim(s string) string {
 // parse reads an address as sockets and proxies write it: with or without a port, brackets, a zone, quotes, in either
 // case. Port and zone are checked and dropped, and an IPv4-mapped address becomes IPv4.
 func parse(s string) (netip.Addr, bool) {
-	if len(s) == 0 || len(s) > maxHop {
+	if s == "" || len(s) > maxHop {
 		return netip.Addr{}, false
 	}
 	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
@@ -94,7 +95,7 @@ func withoutPort(s string) (string, bool) {
 
 // isPort reports whether s is a port number in decimal digits.
 func isPort(s string) bool {
-	if len(s) == 0 || len(s) > 5 {
+	if s == "" || len(s) > 5 {
 		return false
 	}
 	_, err := strconv.ParseUint(s, 10, 16)

@@ -97,7 +97,7 @@ func LoadDatabase(getenv func(string) string) (Config, error) {
 
 func load(getenv func(string) string, check func(Config) []error) (Config, error) {
 	c, faults := read(getenv)
-	c.derive()
+	c = c.derived()
 	// Combinations of values that could not be read would only repeat the same faults in other words.
 	if len(faults) == 0 {
 		faults = check(c)
@@ -118,26 +118,26 @@ func (c Config) ListeningOn(addr string) Config {
 	if c.DevIssuer {
 		c.OIDC.Issuer = ""
 	}
-	c.derive()
-	return c
+	return c.derived()
 }
 
-// derive fills in what follows from other settings. Nothing is guessed in production.
-func (c *Config) derive() {
+// derived returns the settings with what follows from others filled in. Nothing is guessed in production.
+func (c Config) derived() Config {
 	if c.Env != Development {
-		return
+		return c
 	}
 	if c.PublicURL == "" {
 		c.PublicURL = localURL(c.HTTPAddr)
 	}
 	c.DevIssuer = c.OIDC.Issuer == "" && (isLoopback(c.PublicURL) || c.devIssuer == devIssuerPublic)
 	if !c.DevIssuer {
-		return
+		return c
 	}
 	c.OIDC.Issuer = c.PublicURL + DevIssuerPath
 	if c.OIDC.ClientSecret == "" {
 		c.OIDC.ClientSecret = devClientSecret
 	}
+	return c
 }
 
 // localURL is the origin under which a browser on this machine reaches addr. A loopback or unspecified host becomes
@@ -157,8 +157,8 @@ func localURL(addr string) string {
 // String prints the settings as an environment file would hold them, secrets masked.
 func (c Config) String() string {
 	var b strings.Builder
-	for _, s := range c.settings() {
-		fmt.Fprintf(&b, "%s=%s\n", s.name, s.value.print())
+	for _, s := range settings(&c) {
+		fmt.Fprintf(&b, "%s=%s\n", s.name, s.value.text())
 	}
 	return b.String()
 }
@@ -171,8 +171,8 @@ func (c Config) GoString() string {
 // LogValue is a group of all settings, secrets masked.
 func (c Config) LogValue() slog.Value {
 	var attrs []slog.Attr
-	for _, s := range c.settings() {
-		attrs = append(attrs, slog.String(s.name, s.value.print()))
+	for _, s := range settings(&c) {
+		attrs = append(attrs, slog.String(s.name, s.value.text()))
 	}
 	return slog.GroupValue(attrs...)
 }

@@ -69,7 +69,7 @@ func TestDefaultsInDevelopment(t *testing.T) {
 		"Audience":       c.OIDC.Audience == "api",
 		"Clients":        reflect.DeepEqual(c.OIDC.Clients, []string{"web", "mobile", "cli"}),
 		"Scopes":         reflect.DeepEqual(c.OIDC.Scopes, []string{"openid", "profile", "email"}),
-		"OrgClaim":       c.OIDC.OrgClaim == "org",
+		"OrgClaim":       c.OIDC.OrgClaim == "org_id",
 		"RolesClaim":     c.OIDC.RolesClaim == "roles",
 		"SessionIdle":    c.SessionIdle == 24*time.Hour,
 		"SessionMax":     c.SessionMax == 14*24*time.Hour,
@@ -323,7 +323,7 @@ func TestPrintingMasksSecrets(t *testing.T) {
 		"OIDC_CLIENT_SECRET", "hunter2",
 		"LLM_BASE_URL", "https://llm.example.com/v1", "LLM_API_KEY", "hunter2", "LLM_MODEL", "small",
 	))
-	asJSON, err := json.Marshal(c)
+	asJSON, err := json.Marshal(map[string]any{"config": c})
 	if err != nil {
 		t.Fatal(err)
 	}

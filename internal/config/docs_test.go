@@ -24,7 +24,7 @@ var root = filepath.Join("..", "..")
 func TestEnvExampleIsTheTable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(root, ".env.example")
-	want := envExample(new(Config).settings())
+	want := envExample(settings(new(Config)))
 	if *update {
 		write(t, path, want)
 	}
@@ -45,7 +45,7 @@ func TestREADMEHoldsTheTable(t *testing.T) {
 	if !begun || !ended {
 		t.Fatalf("README.md lacks the lines %q and %q around its settings table", tableBegin, tableEnd)
 	}
-	want := before + tableBegin + markdown(new(Config).settings()) + tableEnd + after
+	want := before + tableBegin + markdown(settings(new(Config))) + tableEnd + after
 	if *update {
 		write(t, path, want)
 		return

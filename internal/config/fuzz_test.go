@@ -12,7 +12,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, s := range new(Config).settings() {
+		for _, s := range settings(new(Config)) {
 			checkSetting(t, s, text)
 		}
 		_, err := Load(func(string) string { return text })
@@ -28,11 +28,11 @@ func checkSetting(t *testing.T, s setting, text string) {
 	if s.value.set(text) != nil || s.value.mask("x") == mask {
 		return
 	}
-	printed := s.value.print()
+	printed := s.value.text()
 	if err := s.value.set(printed); err != nil && printed != "" {
 		t.Fatalf("%s=%q prints as %q, which is refused: %v", s.name, text, printed, err)
 	}
-	if again := s.value.print(); printed != "" && again != printed {
+	if again := s.value.text(); printed != "" && again != printed {
 		t.Fatalf("%s=%q prints as %q, then as %q", s.name, text, printed, again)
 	}
 }

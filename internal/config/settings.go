@@ -15,8 +15,10 @@ type setting struct {
 	about       string // one sentence or two for the README and .env.example
 }
 
-// settings is the table. Its order is that of the documentation, with APP_ENV first because defaults depend on it.
-func (c *Config) settings() []setting {
+// settings is the table, bound to the fields of c. Its order is that of the documentation, with APP_ENV first because defaults depend on it.
+//
+//nolint:funlen // a table is as long as its rows
+func settings(c *Config) []setting {
 	return []setting{
 		{
 			name: "APP_ENV", value: field(&c.Env, oneOf(Production, Development)), standard: string(Production),
@@ -40,7 +42,7 @@ func (c *Config) settings() []setting {
 		},
 		{
 			name: "DATABASE_URL", value: field(&c.DatabaseURL, urlOf("postgres", "postgresql")),
-			about: "PostgreSQL, as `postgres://user:password@host/database`. Required in production; in development, when empty, an embedded one is started.",
+			about: "The URL of a PostgreSQL database, `postgres://…`. Required in production; in development, when empty, an embedded one is started.",
 		},
 		{
 			name: "DATABASE_DIRECT_URL", value: field(&c.DatabaseDirectURL, urlOf("postgres", "postgresql")),
@@ -95,7 +97,7 @@ func (c *Config) settings() []setting {
 			about: "The scopes that the web sign-in asks for, separated by commas or spaces.",
 		},
 		{
-			name: "OIDC_ORG_CLAIM", value: field(&c.OIDC.OrgClaim, text), development: "org",
+			name: "OIDC_ORG_CLAIM", value: field(&c.OIDC.OrgClaim, text), development: "org_id",
 			about: "The claim with the immutable id of a user's organisation; `-` gives everybody an organisation of their own. Required in production.",
 		},
 		{
@@ -157,7 +159,7 @@ func (s setting) defaultIn(env Env) string {
 func read(getenv func(string) string) (Config, []error) {
 	c := Config{Env: Production}
 	var faults []error
-	for _, s := range c.settings() {
+	for _, s := range settings(&c) {
 		given := strings.TrimSpace(getenv(s.name))
 		if given == "" {
 			given = s.defaultIn(c.Env)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,12 +75,12 @@ func maskQuery(query string) string {
 	return values.Encode()
 }
 
-// A value is a field of the Config behind the table: how to set it from text, print it, and mask text that it may
+// A value is a field of the Config behind the table: how to set it from text, what it is as text, and mask text that it may
 // have refused.
 type value struct {
-	set   func(string) error
-	print func() string
-	mask  func(string) string
+	set  func(string) error
+	text func() string
+	mask func(string) string
 }
 
 // field binds a row of the table to a field. An error of parse continues the sentence "NAME=value …".
@@ -93,7 +94,7 @@ func field[T any](at *T, parse func(string) (T, error)) value {
 			*at = parsed
 			return nil
 		},
-		print: func() string { return show(*at) },
+		text: func() string { return show(*at) },
 		mask: func(s string) string {
 			switch any(*at).(type) {
 			case Secret, SecretURL:
@@ -250,12 +251,8 @@ func origin(s string) (string, error) {
 func urlOf(schemes ...string) func(string) (SecretURL, error) {
 	return func(s string) (SecretURL, error) {
 		u, err := url.Parse(s)
-		if err == nil && u.Opaque == "" {
-			for _, scheme := range schemes {
-				if u.Scheme == scheme {
-					return SecretURL(s), nil
-				}
-			}
+		if err == nil && u.Opaque == "" && slices.Contains(schemes, u.Scheme) {
+			return SecretURL(s), nil
 		}
 		return "", fmt.Errorf("is not a URL that begins with %s://: set one, with special characters of the password percent-encoded",
 			strings.Join(schemes, ":// or "))

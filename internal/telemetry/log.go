@@ -11,8 +11,8 @@ import (
 const redacted = "[redacted]"
 
 // NewLogger returns a logger that writes records from level on as "json" or, for any other format, as text. Values whose
-// key names a credential are replaced, and a record that is logged with a request's context carries its requestId.
-func NewLogger(w io.Writer, level slog.Leveler, format string) *slog.Logger {
+// key names a credential are replaced, and a record that is logged with a request's context carries its request_id.
+func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: redact}
 	if format == "json" {
 		return slog.New(requestIDHandler{slog.NewJSONHandler(w, options)})
@@ -71,7 +71,7 @@ type requestIDHandler struct {
 // Handle adds the ID to the record itself, behind its own attributes.
 func (h requestIDHandler) Handle(ctx context.Context, record slog.Record) error {
 	if id := RequestID(ctx); id != "" {
-		record.AddAttrs(slog.String("requestId", id))
+		record.AddAttrs(slog.String("request_id", id))
 	}
 	return h.Handler.Handle(ctx, record)
 }

@@ -64,7 +64,7 @@ func New() *Metrics {
 		TokenChecks:      counter(r, "auth_token_checks_total", "Checks of a bearer token's signature."),
 		KeyFetches:       counter(r, "auth_key_fetches_total", "Fetches of the issuer's key set."),
 		KeyFetchesSpared: counter(r, "auth_key_fetches_spared_total", "Fetches of the key set that were not needed."),
-		signIns:          counters(r, "auth_signins_total", "Sign-ins that ended, by outcome.", "outcome"),
+		signIns:          counters(r, "auth_sign_ins_total", "Sign-ins that ended, by outcome.", "outcome"),
 	}
 	for _, outcome := range signInOutcomes() {
 		m.signIns.WithLabelValues(outcome)

@@ -21,7 +21,7 @@ import (
 func scrape(t *testing.T, m *telemetry.Metrics) []string {
 	t.Helper()
 	recorder := httptest.NewRecorder()
-	m.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	m.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 	if recorder.Code != http.StatusOK {
 		t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
 	}
@@ -87,10 +87,10 @@ func TestClientsCannotMakeLabels(t *testing.T) {
 	if n := series(t, m, "http_requests_total"); n != 1 {
 		t.Errorf("http_requests_total has %d series, want 1", n)
 	}
-	if n := series(t, m, "auth_signins_total"); n != 7 {
-		t.Errorf("auth_signins_total has %d series, want 7", n)
+	if n := series(t, m, "auth_sign_ins_total"); n != 7 {
+		t.Errorf("auth_sign_ins_total has %d series, want 7", n)
 	}
-	expect(t, m, `http_requests_total{method="other",route="unmatched",status="other"} 2000`, `auth_signins_total{outcome="other"} 1000`)
+	expect(t, m, `http_requests_total{method="other",route="unmatched",status="other"} 2000`, `auth_sign_ins_total{outcome="other"} 1000`)
 }
 
 func TestBudgetMetrics(t *testing.T) {
@@ -194,7 +194,7 @@ func TestPlainCountersAndGauges(t *testing.T) {
 	expect(t, m,
 		"ratelimit_unreadable_addresses_total 1", "ratelimit_memory_evictions_total 2", "auth_session_lookups_total 3",
 		"auth_token_checks_total 4", "auth_key_fetches_total 5", "auth_key_fetches_spared_total 6",
-		`auth_signins_total{outcome="ok"} 1`, `auth_signins_total{outcome="denied"} 0`,
+		`auth_sign_ins_total{outcome="ok"} 1`, `auth_sign_ins_total{outcome="denied"} 0`,
 		"ratelimit_known_callers 7", "store_connections 8",
 		"# HELP ratelimit_known_callers Credentials of returning callers that this process knows.",
 	)
@@ -238,7 +238,7 @@ func TestAdminHandler(t *testing.T) {
 		{http.MethodPost, "/metrics", 405, ""},
 	}
 	for _, test := range tests {
-		request, err := http.NewRequestWithContext(t.Context(), test.method, server.URL+test.path, nil)
+		request, err := http.NewRequestWithContext(t.Context(), test.method, server.URL+test.path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
