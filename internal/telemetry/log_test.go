@@ -42,7 +42,7 @@ func TestLoggerRedactsCredentials(t *testing.T) {
 	}
 	for _, format := range []string{"json", "text"} {
 		var out bytes.Buffer
-		logger := telemetry.NewLogger(&out, slog.LevelInfo, format).With(slog.String("apiKey", "hunter2")).WithGroup("request")
+		logger := telemetry.NewLogger(&out, slog.LevelInfo, format).With(slog.String("api_key", "hunter2")).WithGroup("request")
 		for _, key := range secret {
 			logger.Info("served", slog.String(key, "hunter2"), slog.Group("nested", slog.Any(key, []byte("hunter2"))))
 		}
