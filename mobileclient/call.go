@@ -1,0 +1,280 @@
+package mobileclient
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"example.com/gatehouse/api"
+)
+
+// A call is what one typed method asks for.
+type call struct {
+	route    api.Route
+	endpoint string
+	path     string
+	query    url.Values
+	body     any
+	// stream leaves the body of a success to the caller.
+	stream   bool
+	settings callSettings
+	// fault is an argument that the server could only refuse.
+	fault error
+}
+
+func newCall(routeID string, opts []CallOption) call {
+	route, ok := api.RouteByID(routeID)
+	if !ok {
+		panic("mobileclient: the contract has no route " + routeID)
+	}
+	c := call{route: route, endpoint: endpointOf(route), path: route.Path}
+	for _, opt := range opts {
+		opt(&c.settings)
+	}
+	return c
+}
+
+// of names the resource. An id of another form could turn the path into that of another route.
+func (c call) of(id string) call {
+	if !api.IsID(id) {
+		c.fault = notAnID(c.endpoint, id)
+	}
+	c.path = c.route.URL(id)
+	return c
+}
+
+func (c call) with(body any) call {
+	c.body = body
+	return c
+}
+
+// maxAnswer bounds a JSON answer in bytes: a page of the longest tasks, fully escaped, is about 13 MB.
+const maxAnswer = 32 << 20
+
+// maxProblem bounds the body of an error in bytes; the API's own have a few hundred.
+const maxProblem = 1 << 20
+
+// fetch makes a call whose answer is JSON.
+func fetch[T any](ctx context.Context, c *Client, call call) (T, error) {
+	var into T
+	resp, err := c.open(ctx, call)
+	if err != nil {
+		return into, err
+	}
+	defer discard(resp.Body)
+	body, err := readAll(resp.Body, maxAnswer)
+	if err != nil {
+		return into, fmt.Errorf("read answer of %s: %w", call.route.ID, err)
+	}
+	if !isJSON(resp) {
+		return into, unreadable(resp, body, call.endpoint)
+	}
+	if err := json.Unmarshal(body, &into); err != nil {
+		return into, fmt.Errorf("decode answer of %s: %w", call.route.ID, err)
+	}
+	return into, nil
+}
+
+// send makes a call whose answer has no body.
+func (c *Client) send(ctx context.Context, call call) error {
+	resp, err := c.open(ctx, call)
+	if err != nil {
+		return err
+	}
+	discard(resp.Body)
+	return nil
+}
+
+// open makes a call and returns its success; the caller closes the body. An answer other than a success is an *Error.
+func (c *Client) open(ctx context.Context, call call) (*http.Response, error) {
+	if call.fault != nil {
+		return nil, call.fault
+	}
+	body, err := call.encode()
+	if err != nil {
+		return nil, err
+	}
+	cred, err := c.tokens.get(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get token: %w", err)
+	}
+	resp, err := c.attempt(ctx, call, cred, body)
+	if !refusedToken(cred, err) {
+		return resp, err
+	}
+	fresh, failed := c.tokens.replace(ctx, cred)
+	if failed != nil || fresh.token.Value == cred.token.Value {
+		return nil, err // The server's own word says more than that there is no better token.
+	}
+	return c.attempt(ctx, call, fresh, body)
+}
+
+// refusedToken says that the server did not take the credential. It refuses before it does anything, so the same call
+// may be made again with a new one, whatever its method.
+func refusedToken(cred *credential, err error) bool {
+	var e *Error
+	return cred != nil && errors.As(err, &e) && e.Status == http.StatusUnauthorized
+}
+
+func (c call) encode() ([]byte, error) {
+	if c.body == nil {
+		return nil, nil
+	}
+	body, err := json.Marshal(c.body)
+	if err != nil {
+		return nil, fmt.Errorf("encode body of %s: %w", c.route.ID, err)
+	}
+	return body, nil
+}
+
+// attempt sends once. The slots are taken here, before any timer runs, and settled by the transport.
+func (c *Client) attempt(ctx context.Context, call call, cred *credential, body []byte) (*http.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, err := c.mirror.acquire(call, cred)
+	if err != nil {
+		return nil, err
+	}
+	defer t.abandon()
+	ctx, stop := c.bounded(ctx)
+	resp, err := c.exchange(withTicket(ctx, t), call, cred, body)
+	if err != nil {
+		stop.all()
+		return nil, err
+	}
+	if call.stream {
+		stop.timer()
+	}
+	resp.Body = &closer{ReadCloser: resp.Body, done: stop.all}
+	return resp, nil
+}
+
+func (c *Client) exchange(ctx context.Context, call call, cred *credential, body []byte) (*http.Response, error) {
+	req, err := c.request(ctx, call, cred, body)
+	if err != nil {
+		return nil, fmt.Errorf("make request for %s: %w", call.route.ID, err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, explain(ctx, call, err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer discard(resp.Body)
+	// An error's body that breaks off or never ends leaves its status and its beginning, which say enough.
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	return nil, problemError(resp, answer, call.endpoint)
+}
+
+func (c *Client) request(ctx context.Context, call call, cred *credential, body []byte) (*http.Request, error) {
+	target := c.base + call.path
+	if len(call.query) > 0 {
+		target += "?" + call.query.Encode()
+	}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, call.route.Method, target, reader)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", call.accept())
+	req.Header.Set("User-Agent", c.userAgent)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if cred != nil {
+		req.Header.Set("Authorization", "Bearer "+cred.token.Value)
+	}
+	return req, nil
+}
+
+func (c call) accept() string {
+	if c.route.ContentType != "" {
+		return c.route.ContentType + ", " + api.ContentTypeProblem
+	}
+	return "application/json, " + api.ContentTypeProblem
+}
+
+// explain strips what net/http wraps around an error of the client's own, and says of others which call failed. The
+// query is left out: a cursor says nothing to people.
+func explain(ctx context.Context, call call, err error) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, errNoAnswer) {
+		return fmt.Errorf("%s: %w", call.route.ID, cause)
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return fmt.Errorf("%s %s: %w", call.route.Method, call.path, err)
+}
+
+var errNoAnswer = errors.New("no answer in time")
+
+// A stopper ends what bounds an attempt: its timer, or timer and context.
+type stopper struct{ timer, all func() }
+
+// bounded is ctx with the attempt's timeout. A timeout is errors.Is context.DeadlineExceeded, as a deadline of ctx is.
+func (c *Client) bounded(ctx context.Context) (context.Context, stopper) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := fmt.Errorf("%w: %v have passed: %w", errNoAnswer, c.timeout, context.DeadlineExceeded)
+	timer := time.AfterFunc(c.timeout, func() { cancel(late) })
+	return ctx, stopper{
+		timer: func() { timer.Stop() },
+		all:   func() { timer.Stop(); cancel(context.Canceled) },
+	}
+}
+
+type closer struct {
+	io.ReadCloser
+	done func()
+}
+
+func (c *closer) Close() error {
+	defer c.done()
+	return c.ReadCloser.Close()
+}
+
+// drained is how much of an unread body is read to keep its connection; more costs more than a new connection.
+const drained = 64 << 10
+
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, drained)
+	_ = body.Close()
+}
+
+func readAll(r io.Reader, most int64) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(body)) > most {
+		return nil, fmt.Errorf("the answer is larger than %d bytes", most)
+	}
+	return body, nil
+}
+
+// endpointOf is the key of a route's per-endpoint budget: its path with every parameter as ":id".
+func endpointOf(r api.Route) string {
+	parts := strings.Split(r.Path, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "{") {
+			parts[i] = placeholder
+		}
+	}
+	return strings.Join(parts, "/")
+}

@@ -1,0 +1,104 @@
+package mobileclient
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"strconv"
+
+	"example.com/gatehouse/api"
+)
+
+// Me says who is calling.
+func (c *Client) Me(ctx context.Context, opts ...CallOption) (api.Me, error) {
+	return fetch[api.Me](ctx, c, newCall(api.RouteMeGet, opts))
+}
+
+// DeleteMe removes the caller's personal data and sessions. Tasks stay with the organisation.
+func (c *Client) DeleteMe(ctx context.Context, opts ...CallOption) error {
+	return c.send(ctx, newCall(api.RouteMeDelete, opts))
+}
+
+// Organisation returns the caller's organisation.
+func (c *Client) Organisation(ctx context.Context, opts ...CallOption) (api.Organisation, error) {
+	return fetch[api.Organisation](ctx, c, newCall(api.RouteOrgGet, opts))
+}
+
+// A TaskQuery chooses a page of tasks. Its zero value is the first page of all.
+type TaskQuery struct {
+	// Done chooses finished or open tasks; nil chooses both.
+	Done *bool
+	// Limit is the items a page, at most [api.MaxPage]; 0 leaves it to the server.
+	Limit int
+	// Cursor is NextCursor of the page before.
+	Cursor string
+}
+
+func (q TaskQuery) values() url.Values {
+	v := url.Values{}
+	if q.Done != nil {
+		v.Set("done", strconv.FormatBool(*q.Done))
+	}
+	if q.Limit != 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Cursor != "" {
+		v.Set("cursor", q.Cursor)
+	}
+	return v
+}
+
+// Tasks returns one page of the organisation's tasks, newest first.
+func (c *Client) Tasks(ctx context.Context, q TaskQuery, opts ...CallOption) (api.TaskList, error) {
+	call := newCall(api.RouteTasksList, opts)
+	call.query = q.values()
+	return fetch[api.TaskList](ctx, c, call)
+}
+
+// Task returns one task.
+func (c *Client) Task(ctx context.Context, id string, opts ...CallOption) (api.Task, error) {
+	return fetch[api.Task](ctx, c, newCall(api.RouteTasksGet, opts).of(id))
+}
+
+// CreateTask creates a task.
+func (c *Client) CreateTask(ctx context.Context, task api.TaskCreate, opts ...CallOption) (api.Task, error) {
+	return fetch[api.Task](ctx, c, newCall(api.RouteTasksCreate, opts).with(task))
+}
+
+// UpdateTask changes the fields that are set: see [api.Some] and [api.Clear].
+func (c *Client) UpdateTask(ctx context.Context, id string, change api.TaskUpdate, opts ...CallOption) (api.Task, error) {
+	return fetch[api.Task](ctx, c, newCall(api.RouteTasksUpdate, opts).of(id).with(change))
+}
+
+// DeleteTask deletes a task. Deleting it again is NOT_FOUND.
+func (c *Client) DeleteTask(ctx context.Context, id string, opts ...CallOption) error {
+	return c.send(ctx, newCall(api.RouteTasksDelete, opts).of(id))
+}
+
+// Parse turns free text into task drafts and saves nothing.
+func (c *Client) Parse(ctx context.Context, request api.ParseRequest, opts ...CallOption) (api.ParseResult, error) {
+	return fetch[api.ParseResult](ctx, c, newCall(api.RouteTasksParse, opts).with(request))
+}
+
+// Export streams all of the organisation's tasks as CSV. The caller closes the stream; the context holds until then.
+// A stream that breaks off ends with an error other than io.EOF.
+func (c *Client) Export(ctx context.Context, opts ...CallOption) (io.ReadCloser, error) {
+	call := newCall(api.RouteTasksExport, opts)
+	call.stream = true
+	resp, err := c.open(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
+// CreateReport reports a task to the administrators.
+func (c *Client) CreateReport(ctx context.Context, report api.ReportCreate, opts ...CallOption) (api.Report, error) {
+	return fetch[api.Report](ctx, c, newCall(api.RouteReportsCreate, opts).with(report))
+}
+
+// FetchLimits asks the server what the caller may still spend of each budget. It spends none of them but the edge. What
+// this client itself knows, without asking, [Client.Limits] says.
+func (c *Client) FetchLimits(ctx context.Context, opts ...CallOption) (api.Limits, error) {
+	return fetch[api.Limits](ctx, c, newCall(api.RouteLimitsGet, opts))
+}

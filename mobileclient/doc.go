@@ -1,0 +1,34 @@
+// Package mobileclient is the Go client of the API. It keeps the caller's budgets locally, in a mirror of what the
+// server counts, so that a call which the server would refuse is refused at once, with the same error, and never sent.
+//
+// # What is promised
+//
+// A client whose attempts all pass the mirror is never refused by a server limiter of the same limit and window –
+// exact log, fixed window or token bucket – whatever the network does to its timing. It holds while
+//
+//   - one Client makes all requests of the user (and, before the user is known to the server, of the address);
+//   - the server's budgets are at least those of [api.Budgets], or of [WithBudget];
+//   - the two clocks run at rates that differ by at most the guard ([WithGuard]: 1 % of the window unless set);
+//   - a request whose answer was given up on arrives within the late grace ([WithLateGrace]) or not at all.
+//
+// The mirror holds a slot of every budget that a request is charged from before it is sent until the window and the
+// guard have passed since its answer's headers. That covers every moment at which the server may have counted it, so no
+// delay, reordering or pause can bring the server more requests in a window than the mirror let pass. Slots are counted
+// by arrivals: a request that never got a connection gives its slots back, and one that net/http sends twice by itself
+// takes them twice. Times are monotonic: setting the wall clock changes nothing, and a device that sleeps is late, never early.
+//
+// Budgets counted by user are mirrored: edge.caller, user and those of single routes, and beside them an allowance of
+// [EndpointLimit] requests a minute of each path. A request is let pass by all of them or takes from none. Until the
+// server has accepted a credential the address's edge budget is mirrored too, since that is what a stranger is charged.
+//
+// # What is not promised
+//
+//   - Other devices and processes of the same user, and other people behind the same address, spend the same budgets unseen.
+//   - A new process knows nothing of what its predecessor sent a moment ago.
+//   - A limit that the server lowered is not known before it refuses.
+//   - The organisation's budget is shared with its other members, so it is not mirrored.
+//   - Calls that [SkipRateLimit] are counted but not held back; they may be refused, and so may be what follows them.
+//
+// A refusal by the server is an [*Error] like the local one; [Error.Local] tells them apart, and errors.Is with
+// [ErrRateLimited] holds for both.
+package mobileclient

@@ -1,0 +1,60 @@
+package mobileclient
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"example.com/gatehouse/api"
+)
+
+// placeholder stands for an id in the key of an endpoint.
+const placeholder = ":id"
+
+// normalise turns a path into the key of its endpoint: no query, no empty or dot segments, and ":id" for each segment that
+// is a UUID or a number, so that the tasks of a thousand ids are one endpoint. Normalising twice changes nothing more.
+func normalise(text string) string {
+	text, _, _ = strings.Cut(text, "#")
+	text, _, _ = strings.Cut(text, "?")
+	parts := strings.Split(path.Clean("/"+text), "/")
+	for i, part := range parts {
+		if isDigits(part) || isUUID(part) {
+			parts[i] = placeholder
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// isUUID takes the form with hyphens, in either case.
+func isUUID(text string) bool { return api.IsID(strings.ToLower(text)) }
+
+// callTo finds the route of an endpoint as Client.Limits takes it. A path that the contract does not have is charged like
+// any route of a user.
+func callTo(endpoint string) (call, error) {
+	if _, ok := api.RouteByID(endpoint); ok {
+		return newCall(endpoint, nil), nil
+	}
+	method, target, found := strings.Cut(endpoint, " ")
+	if !found {
+		method, target = "", endpoint
+	}
+	if !strings.HasPrefix(target, "/") {
+		return call{}, fmt.Errorf("%q is neither a route's id, such as tasks.parse, nor a path, such as /api/v1/tasks", endpoint)
+	}
+	target = normalise(target)
+	if id, ok := routeOf(method, target); ok {
+		return newCall(id, nil), nil
+	}
+	return call{endpoint: target}, nil
+}
+
+// routeOf finds the first route with that method, or any if it is empty, and that endpoint. A template's parameter is ":id" in
+// its endpoint, so a literal path such as /tasks/parse never matches one.
+func routeOf(method, endpoint string) (id string, ok bool) {
+	for _, r := range api.Routes() {
+		if (method == "" || strings.EqualFold(method, r.Method)) && endpointOf(r) == endpoint {
+			return r.ID, true
+		}
+	}
+	return "", false
+}

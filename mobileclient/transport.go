@@ -1,0 +1,51 @@
+package mobileclient
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptrace"
+)
+
+// A transport watches what leaves. It sits below net/http's client, so that redirects are seen, and listens to what
+// happens below itself, so that replays are.
+type transport struct{ base http.RoundTripper }
+
+// RoundTrip sends a request that holds a ticket and settles the ticket, also if the base panics.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ticket, err := ticketOf(req.Context()).depart()
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	_, traced := t.base.(*http.Transport)
+	defer ticket.failed(traced) // Nothing is left to do where an answer came.
+	resp, err := t.base.RoundTrip(req.WithContext(ticket.watch(req.Context())))
+	if err != nil {
+		return nil, err
+	}
+	ticket.answered(resp)
+	return resp, nil
+}
+
+// CloseIdleConnections passes on what http.Client asks of its transport.
+func (t *transport) CloseIdleConnections() {
+	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+// watch tells the ticket what net/http does with its request.
+func (t *ticket) watch(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { t.noteAsked() },
+		GotConn:      func(httptrace.GotConnInfo) { t.noteConnected() },
+		WroteHeaders: t.noteWritten,
+	})
+}
+
+// closeBody does what a RoundTripper owes its caller also when it sends nothing.
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
