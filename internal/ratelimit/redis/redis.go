@@ -1,0 +1,222 @@
+// Package redis counts budgets in Redis, so that all processes that share it count together.
+//
+// One decision is one EVALSHA, however many budgets it charges, and either all charges of it are recorded or none is.
+// Time is Redis's own, so the clocks of processes do not matter; a step of Redis's clock is guarded against. A command
+// of which it is not known whether it ran is never sent again.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"example.com/gatehouse/internal/ratelimit"
+)
+
+// defaultTimeout bounds one call: many times what Redis takes over a local network, and little beside a request.
+const defaultTimeout = 50 * time.Millisecond
+
+// minSecret is the least length of a secret in bytes.
+const minSecret = 16
+
+// A Config says which Redis counts, and how its keys are hidden.
+type Config struct {
+	// URL is redis://, rediss://, unix://, or redis+cluster:// and rediss+cluster:// with hosts after commas.
+	URL string
+	// Secret keys the hash that stands for ids in Redis. All processes that are to count together need the same, of at
+	// least 16 bytes; with another secret they begin with empty counters.
+	Secret []byte
+	// Timeout bounds each call from queue to answer, 50 ms if 0.
+	Timeout time.Duration
+}
+
+// A Store counts in one Redis or Redis Cluster. It is safe for concurrent use.
+type Store struct {
+	client  goredis.UniversalClient
+	keys    *keyring
+	timeout time.Duration
+	send    func(context.Context, *command) error
+	// clock is what scripts take for the time: nil, but in tests, means Redis's own.
+	clock func() time.Time
+}
+
+// New makes the store and its client. It connects to nothing: a Redis that is down fails calls, not the start.
+func New(config Config) (*Store, error) {
+	if len(config.Secret) < minSecret {
+		return nil, fmt.Errorf("the secret has %d bytes: use at least %d", len(config.Secret), minSecret)
+	}
+	if config.Timeout <= 0 {
+		config.Timeout = defaultTimeout
+	}
+	client, err := newClient(config.URL, config.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{client: client, keys: newKeyring(config.Secret), timeout: config.Timeout}
+	s.send = newBatcher(client, config.Timeout).do
+	return s, nil
+}
+
+// Take implements ratelimit.Store. All charges of a call must share one Key.Group, which chooses the slot.
+func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge) ([]ratelimit.Verdict, error) {
+	if err := ratelimit.CheckCharges(charges); err != nil {
+		return nil, err
+	}
+	if len(charges) == 0 {
+		return nil, nil
+	}
+	keys, err := s.chargeKeys(charges)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.run(ctx, &take, keys, encodeCharges(s.now(), charges))
+	if err != nil {
+		return nil, fmt.Errorf("take %d charges: %w", len(charges), err)
+	}
+	return decodeVerdicts(answer, charges)
+}
+
+// GiveBack implements ratelimit.Returner. The returns are one call for each group among them.
+func (s *Store) GiveBack(ctx context.Context, returns []ratelimit.Return) ([]int64, error) {
+	if len(returns) == 0 {
+		return nil, nil
+	}
+	keys := make([]string, len(returns))
+	for i := range returns {
+		if returns[i].Key.Group != returns[0].Key.Group {
+			return nil, errGroups
+		}
+	}
+	tag := s.keys.tag(returns[0].Key.Group)
+	for i := range returns {
+		keys[i] = s.keys.key(tag, &returns[i].Key, returns[i].Limit.Algorithm)
+	}
+	answer, err := s.run(ctx, &giveBack, keys, encodeReturns(s.now(), returns))
+	if err != nil {
+		return nil, fmt.Errorf("give back %d charges: %w", len(returns), err)
+	}
+	return decodeReturned(answer, len(returns))
+}
+
+// Reset implements ratelimit.Store: the keys' counters are as if never used, also those that hold what no counter is.
+func (s *Store) Reset(ctx context.Context, keys ...ratelimit.Key) error {
+	for i := range keys {
+		tag := s.keys.tag(keys[i].Group)
+		args := []any{"del"}
+		for _, algorithm := range algorithms {
+			args = append(args, s.keys.key(tag, &keys[i], algorithm))
+		}
+		ctx, cancel := context.WithTimeout(ctx, s.timeout)
+		err := s.client.Do(ctx, args...).Err()
+		cancel()
+		if err != nil {
+			return fmt.Errorf("reset a key of budget %q: %w", keys[i].Budget, err)
+		}
+	}
+	return nil
+}
+
+// errGroups is a fault of the caller.
+var errGroups = errors.New("the charges of one call have different groups: all keys of a decision must share one")
+
+func (s *Store) chargeKeys(charges []ratelimit.Charge) ([]string, error) {
+	tag := s.keys.tag(charges[0].Key.Group)
+	keys := make([]string, len(charges))
+	for i := range charges {
+		if charges[i].Key.Group != charges[0].Key.Group {
+			return nil, fmt.Errorf("%w: %w", ratelimit.ErrCharge, errGroups)
+		}
+		keys[i] = s.keys.key(tag, &charges[i].Key, charges[i].Limit.Algorithm)
+	}
+	return keys, nil
+}
+
+// now is the time in microseconds that goes with a command; 0 has the script ask Redis.
+func (s *Store) now() uint64 {
+	if s.clock == nil {
+		return 0
+	}
+	return uint64(s.clock().UnixMicro())
+}
+
+// Ping asks Redis, or every master of a cluster, for a sign of life.
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	if err := s.eachMaster(ctx, func(ctx context.Context, c *goredis.Client) error { return c.Ping(ctx).Err() }); err != nil {
+		return fmt.Errorf("ping redis: %w", err)
+	}
+	return nil
+}
+
+// Warnings says what in Redis's settings would undo counters, in whole sentences for an operator; none is good.
+func (s *Store) Warnings(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	var mu sync.Mutex
+	found := map[string]struct{}{}
+	err := s.eachMaster(ctx, func(ctx context.Context, c *goredis.Client) error {
+		memory, err := c.Info(ctx, "memory").Result()
+		if err != nil {
+			return err
+		}
+		if w := evictionWarning(memory); w != "" {
+			mu.Lock()
+			found[w] = struct{}{}
+			mu.Unlock()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read redis settings: %w", err)
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// evictionWarning reads INFO's memory section, which, unlike CONFIG, hosted servers answer too. Every counter has a
+// time to live, so also the policies that evict only such keys evict counters.
+func evictionWarning(memory string) string {
+	var policy string
+	for line := range strings.Lines(memory) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "maxmemory_policy:"); ok {
+			policy = v
+		}
+	}
+	if policy == "" || policy == "noeviction" {
+		return ""
+	}
+	return fmt.Sprintf("Redis evicts counters when its memory is full (maxmemory-policy %s), which gives budgets back early: "+
+		"set it to noeviction, or give the limiter a Redis of its own.", policy)
+}
+
+func (s *Store) eachMaster(ctx context.Context, ask func(context.Context, *goredis.Client) error) error {
+	switch c := s.client.(type) {
+	case *goredis.ClusterClient:
+		return c.ForEachMaster(ctx, ask)
+	case *goredis.Client:
+		return ask(ctx, c)
+	}
+	return errors.New("the client is of an unknown kind")
+}
+
+// Stats are the connections of the store's pools.
+type Stats struct {
+	// Open connections, those of them that are idle, and how many calls had to do without one in time.
+	Open, Idle, Timeouts int
+}
+
+// Stats says how the connections are.
+func (s *Store) Stats() Stats {
+	p := s.client.PoolStats()
+	return Stats{Open: int(p.TotalConns), Idle: int(p.IdleConns), Timeouts: int(p.Timeouts)}
+}
+
+// Close ends all connections; calls under way fail.
+func (s *Store) Close() error { return s.client.Close() }
