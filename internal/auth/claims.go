@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -46,7 +47,7 @@ func (c claims) time(name string) time.Time {
 	return time.Unix(int64(seconds), 0)
 }
 
-// list reads an array of strings, or one string. A name that is not a claim and has a dot reaches into objects
+// list reads an array of strings, or one string, and leaves out what cannot be a name. A name that is not a claim and has a dot reaches into objects
 // (Keycloak's realm_access.roles).
 func (c claims) list(name string) []string {
 	raw, ok := c[name]
@@ -58,20 +59,21 @@ func (c claims) list(name string) []string {
 		return object.list(inner)
 	}
 	var one string
-	if json.Unmarshal(raw, &one) == nil && one != "" {
+	if json.Unmarshal(raw, &one) == nil && isID(one) {
 		return []string{one}
 	}
 	var many []string
 	if json.Unmarshal(raw, &many) != nil {
 		return nil
 	}
+	many = slices.DeleteFunc(many, func(text string) bool { return !isID(text) })
 	return many[:min(len(many), maxRoles)]
 }
 
 // identity is who a verified token is about. Without an organisation claim the user gets an organisation of their own.
 func (a *Auth) identity(token *oidc.IDToken, c claims) (store.Identity, error) {
 	id := store.Identity{
-		Issuer: token.Issuer, Subject: token.Subject,
+		Issuer: a.cfg.Issuer, Subject: token.Subject,
 		Name: tidy(c.text("name")), Email: tidy(c.text("email")),
 	}
 	if !isID(id.Subject) {
@@ -92,9 +94,7 @@ func (a *Auth) withOrganisation(id store.Identity, c claims) (store.Identity, er
 	if !isID(id.OrgClaim) {
 		return store.Identity{}, invalid("the token's %s is not a usable string", a.cfg.OrgClaim)
 	}
-	if id.OrgName = tidy(c.text("org_name")); id.OrgName == "" {
-		id.OrgName = id.OrgClaim
-	}
+	id.OrgName = tidy(c.text("org_name"))
 	return id, nil
 }
 

@@ -16,17 +16,19 @@ import (
 const rotationGrace = 30 * time.Second
 
 // Refresh gives the caller's session a new token. When another tab has just done so, the browser has the new token
-// already and there is no cookie to set. Errors: ErrNotSession, ErrUnavailable.
+// already and there is no cookie to set. Errors: ErrNotSession, ErrInvalid (it ended meanwhile), ErrUnavailable.
 func (a *Auth) Refresh(ctx context.Context, c Caller) ([]*http.Cookie, error) {
 	if c.Via != ViaSession {
 		return nil, ErrNotSession
 	}
 	token := randomToken()
 	err := a.store.RotateSession(ctx, c.SessionID, c.tokenHash[:], hashOf(token), rotationGrace)
-	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrConflict):
 		return nil, nil
-	}
-	if err != nil {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, invalid("the session has ended")
+	case err != nil:
 		return nil, unavailable("rotate session", err)
 	}
 	return []*http.Cookie{a.sessionCookie(token, c.SessionExpiresAt.Sub(a.cfg.Now()))}, nil

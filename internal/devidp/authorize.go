@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -110,7 +111,7 @@ func (p *Provider) pick(w http.ResponseWriter, r *http.Request, request authRequ
 		return
 	}
 	request.grant.Person, request.grant.AuthTime = person, p.cfg.Now().Unix()
-	code, err := p.putGrant(r.Context(), codeKind, uuid.New(), request.grant, p.cfg.Now().Add(codeFor))
+	code, err := p.putSecret(r.Context(), codeKind, uuid.New(), request.grant, codeFor)
 	if err != nil {
 		p.unavailable(w, r, err)
 		return
@@ -137,10 +138,12 @@ func withQuery(target string, add url.Values) string {
 	return target + separator + add.Encode()
 }
 
-// The kinds of grant in the database.
+// The kinds of grant in the database. An access token is a signed token, known by its jti: it is there so that
+// revoking its family can be seen at the userinfo endpoint.
 const (
 	codeKind    = "code"
 	refreshKind = "refresh"
+	accessKind  = "access"
 )
 
 // A grant is what a code or a refresh token stands for.
@@ -155,21 +158,28 @@ type grant struct {
 	AuthTime int64 `json:"authTime"`
 }
 
-// putGrant keeps a grant under a fresh secret, of which the database has only the hash. All that descends from one
-// code is one family.
-func (p *Provider) putGrant(ctx context.Context, kind string, family uuid.UUID, g grant, expires time.Time) (string, error) {
+// putSecret keeps a grant under a fresh secret, of which the database has only the hash.
+func (p *Provider) putSecret(ctx context.Context, kind string, family uuid.UUID, g grant, life time.Duration) (string, error) {
+	secret := randomToken()
+	return secret, p.putGrant(ctx, kind, secret, family, g, life)
+}
+
+// putGrant keeps a grant. All that descends from one code is one family; errGrant says that it was revoked meanwhile.
+func (p *Provider) putGrant(ctx context.Context, kind, secret string, family uuid.UUID, g grant, life time.Duration) error {
 	payload, err := json.Marshal(g)
 	if err != nil {
-		return "", fmt.Errorf("encode %s: %w", kind, err)
+		return fmt.Errorf("encode %s: %w", kind, err)
 	}
-	secret := randomToken()
 	err = p.store.PutIDPGrant(ctx, store.IDPGrant{
-		Hash: hashOf(secret), Kind: kind, Family: family, Payload: payload, ExpiresAt: expires,
+		Hash: hashOf(secret), Kind: kind, Family: family, Payload: payload, ExpiresAt: p.cfg.Now().Add(life),
 	})
-	if err != nil {
-		return "", fmt.Errorf("keep %s: %w", kind, err)
+	if errors.Is(err, store.ErrConflict) {
+		return errGrant
 	}
-	return secret, nil
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", kind, err)
+	}
+	return nil
 }
 
 func randomToken() string {

@@ -54,11 +54,13 @@ func (p *Provider) issue(ctx context.Context, g grant, family uuid.UUID) (*token
 
 // accessToken is for the API (RFC 9068).
 func (p *Provider) accessToken(ctx context.Context, g grant, person Person, family uuid.UUID) (string, error) {
+	id := uuid.NewString()
+	if err := p.putGrant(ctx, accessKind, id, family, g, tokenFor); err != nil {
+		return "", err
+	}
 	claims := p.claims(g, person, family)
-	claims["aud"] = p.cfg.Audience
-	claims["client_id"] = g.Client
-	claims["scope"] = g.Scope
-	claims["jti"] = uuid.NewString()
+	claims["aud"], claims["client_id"] = p.cfg.Audience, g.Client
+	claims["scope"], claims["jti"] = g.Scope, id
 	return p.sign(ctx, "at+jwt", claims)
 }
 
@@ -75,7 +77,7 @@ func (p *Provider) idToken(ctx context.Context, g grant, person Person, family u
 
 func (p *Provider) refreshToken(ctx context.Context, g grant, family uuid.UUID) (string, error) {
 	g.Redirect, g.Challenge, g.Nonce = "", "", ""
-	return p.putGrant(ctx, refreshKind, family, g, p.cfg.Now().Add(refreshFor))
+	return p.putSecret(ctx, refreshKind, family, g, refreshFor)
 }
 
 // claims are those that both kinds of token have. The session id is the family's, so that a logout can end it.

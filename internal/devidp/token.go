@@ -111,7 +111,7 @@ func (p *Provider) takeGrant(ctx context.Context, kind, secret string) (grant, u
 	return g, row.Family, nil
 }
 
-// revoke ends a family; its result is errGrant if that worked.
+// revoke ends a family: its codes, its refresh tokens, and its access tokens as far as this issuer is asked (userinfo); its result is errGrant if that worked.
 func (p *Provider) revoke(ctx context.Context, family uuid.UUID) error {
 	if err := p.store.RevokeIDPFamily(ctx, family); err != nil {
 		return fmt.Errorf("revoke tokens: %w", err)

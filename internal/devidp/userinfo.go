@@ -12,6 +12,8 @@ import (
 
 	jose "github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
+
+	"example.com/gatehouse/internal/store"
 )
 
 // ownClaims are the claims of a token of this issuer that it reads itself.
@@ -21,6 +23,7 @@ type ownClaims struct {
 	Audience audience `json:"aud"`
 	Expires  int64    `json:"exp"`
 	Session  string   `json:"sid"`
+	ID       string   `json:"jti"`
 }
 
 // An audience is one name or several.
@@ -43,13 +46,19 @@ func (p *Provider) serveUserinfo(w http.ResponseWriter, r *http.Request) {
 		raw = ""
 	}
 	claims, err := p.readOwn(r.Context(), raw, "at+jwt")
-	person, known := personByID(claims.Subject)
-	if err != nil || !known || !p.cfg.Now().Before(time.Unix(claims.Expires, 0)) {
-		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-		writeError(w, http.StatusUnauthorized, "invalid_token", "the access token is missing, expired or not valid")
-		return
+	if err == nil {
+		_, _, err = p.store.TakeIDPGrant(r.Context(), accessKind, hashOf(claims.ID))
 	}
-	writeJSON(w, http.StatusOK, profile(person))
+	person, known := personByID(claims.Subject)
+	switch {
+	case errors.Is(err, store.ErrUnavailable):
+		p.unavailable(w, r, err)
+	case err != nil || !known || !p.cfg.Now().Before(time.Unix(claims.Expires, 0)):
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		writeError(w, http.StatusUnauthorized, "invalid_token", "the access token is missing, expired, revoked or not valid")
+	default:
+		writeJSON(w, http.StatusOK, profile(person))
+	}
 }
 
 // readOwn verifies a token of this issuer by type and signature. Its expiry is the caller's to judge.
