@@ -36,6 +36,9 @@ func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
 	switch s.budgets[budget].Per {
 	case api.PerUser:
 		ask.ID = p.userID.String()
+		if budget == api.BudgetEdgeCaller {
+			ask.Group = ask.ID // At the edge a credential's user is known, but not yet their organisation.
+		}
 	case api.PerOrganisation:
 		ask.ID = p.orgID.String()
 	case api.PerSession:

@@ -132,3 +132,20 @@ const unbuiltPage = `<!doctype html>
 <p>Run <code>make web</code> (it needs Node.js 20 or newer), then start the server again. The API is at <code>/api/v1</code>.</p>
 </html>
 `
+
+// NotReady answers while the server comes up: alive, not ready, and everything else unavailable for the moment.
+func NotReady(health *Health) http.Handler {
+	s := &Server{Config: Config{Health: health}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/livez":
+			plain(http.StatusOK, "alive")(w, r)
+		case "/readyz":
+			s.readyz(w, r)
+		default:
+			problem := failure{code: api.CodeUnavailable, detail: "The server is starting."}.problem()
+			problem.Instance = r.URL.Path
+			writeProblem(w, problem)
+		}
+	})
+}

@@ -1,0 +1,22 @@
+// Command server is the whole program: see its subcommands in internal/app.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // Time zones of tasks.parse, in images that have none.
+
+	"example.com/gatehouse/internal/app"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := app.Run(ctx, os.Args[1:], os.Getenv, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1) //nolint:gocritic // Nothing is left for stop to do.
+	}
+}

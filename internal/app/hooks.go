@@ -1,0 +1,72 @@
+package app
+
+import (
+	"sync"
+	"time"
+
+	"example.com/gatehouse/internal/auth"
+	"example.com/gatehouse/internal/httpapi"
+	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/telemetry"
+)
+
+// limiterHooks tie the limiter to metrics and log. An outage is logged once when it begins, and once with its count when it ends.
+func (s *server) limiterHooks() ratelimit.Hooks {
+	degraded := map[*ratelimit.Budget]telemetry.Budget{}
+	return ratelimit.Hooks{
+		Budget: func(b *ratelimit.Budget) ratelimit.BudgetHooks {
+			m := s.metrics.Budget(b.Name, b.OnFailure.String())
+			degraded[b] = m // New calls this before any decision; afterwards the map is only read.
+			return ratelimit.BudgetHooks{
+				Allowed: m.Allowed, Denied: m.Denied, WouldDeny: m.WouldDeny,
+				FailedOpen: m.FailedOpen, CountedLocally: m.CountedLocally, FailedClosed: m.FailedClosed, GivenBack: m.GivenBack,
+			}
+		},
+		Store: func(name string) ratelimit.StoreHooks {
+			m := s.metrics.Store(name)
+			return ratelimit.StoreHooks{Asked: m.Asked, Breaker: m.Breaker}
+		},
+		OutageBegan: func(o ratelimit.Outage) {
+			degraded[o.Budget].Degraded(true)
+			s.log.Warn("limiter store fails", "budget", o.Budget.Name, "store", o.Budget.Store, "mode", o.Budget.OnFailure.String(), "error", o.Err)
+		},
+		OutageEnded: func(o ratelimit.Outage) {
+			degraded[o.Budget].Degraded(false)
+			s.log.Warn("limiter store is back", "budget", o.Budget.Name, "store", o.Budget.Store,
+				"decided_by_mode", o.Decisions, "lasted", time.Since(o.Began).Round(time.Millisecond).String())
+		},
+		KeyFault: func(b *ratelimit.Budget, err error) {
+			s.log.Error("a stored counter cannot be read; reset it", "budget", b.Name, "store", b.Store, "mode", b.OnFailure.String(), "error", err)
+		},
+	}
+}
+
+func (s *server) authHooks() auth.Hooks {
+	return auth.Hooks{
+		SessionLookup: s.metrics.SessionLookups.Inc, TokenCheck: s.metrics.TokenChecks.Inc,
+		KeyFetch: s.metrics.KeyFetches.Inc, KeyFetchSpared: s.metrics.KeyFetchesSpared.Inc, SignIn: s.metrics.SignIn,
+	}
+}
+
+func (s *server) httpHooks() httpapi.Hooks {
+	routes := routeMetrics{metrics: s.metrics}
+	return httpapi.Hooks{
+		Observe:           routes.observe,
+		InFlight:          func(delta int) { s.metrics.InFlight.Add(float64(delta)) },
+		UnreadableAddress: s.metrics.UnreadableAddresses.Inc,
+	}
+}
+
+// routeMetrics binds the counters of each route when it is first asked for. Routes are templates, so there are few.
+type routeMetrics struct {
+	metrics *telemetry.Metrics
+	bound   sync.Map // of telemetry.Route by template
+}
+
+func (r *routeMetrics) observe(route, method string, status int, took time.Duration) {
+	bound, ok := r.bound.Load(route)
+	if !ok {
+		bound, _ = r.bound.LoadOrStore(route, r.metrics.Route(route))
+	}
+	bound.(telemetry.Route).Done(method, status, took)
+}

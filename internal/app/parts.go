@@ -1,0 +1,252 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/api/spec"
+	"example.com/gatehouse/internal/auth"
+	"example.com/gatehouse/internal/clientip"
+	"example.com/gatehouse/internal/config"
+	"example.com/gatehouse/internal/devdb"
+	"example.com/gatehouse/internal/devidp"
+	"example.com/gatehouse/internal/httpapi"
+	"example.com/gatehouse/internal/parse"
+	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/ratelimit/memory"
+	"example.com/gatehouse/internal/ratelimit/redis"
+	"example.com/gatehouse/internal/store"
+	"example.com/gatehouse/web"
+)
+
+// openDatabase starts the embedded database if there is no other, and waits until the schema is there.
+func (s *server) openDatabase(ctx context.Context) error {
+	if s.cfg.DatabaseURL == "" {
+		if err := s.startDatabase(ctx); err != nil {
+			return err
+		}
+	}
+	var err error
+	s.store, err = store.Open(ctx, store.Config{URL: string(s.cfg.DatabaseURL), DirectURL: string(s.cfg.DatabaseDirectURL)})
+	if err != nil {
+		return fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	if err := s.awaitSchema(ctx); err != nil {
+		return err
+	}
+	if !s.cfg.DevIssuer {
+		return nil
+	}
+	return s.store.Seed(ctx, s.cfg.OIDC.Issuer)
+}
+
+func (s *server) startDatabase(ctx context.Context) error {
+	began := time.Now()
+	var err error
+	s.database, err = devdb.Start(ctx, devdb.Config{DataDir: filepath.Join(s.cfg.DataDir, "postgres"), Log: s.log})
+	if err != nil {
+		return fmt.Errorf("start the embedded PostgreSQL: %w", err)
+	}
+	s.cfg.DatabaseURL = config.SecretURL(s.database.URL("postgres"))
+	s.log.InfoContext(ctx, "embedded PostgreSQL started", "took", time.Since(began).String())
+	return nil
+}
+
+// awaitSchema migrates, or waits for who does. A database that cannot be reached is waited for too: in most deployments
+// it comes up beside the server.
+func (s *server) awaitSchema(ctx context.Context) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
+		ready, err := s.schemaReady(ctx)
+		if ready || err != nil && !errors.Is(err, store.ErrUnavailable) {
+			return err
+		}
+		if err != nil {
+			s.log.WarnContext(ctx, "the database does not answer; trying again", "error", err, "in", wait.String())
+		} else {
+			s.health.Set(httpapi.Behind)
+			s.log.WarnContext(ctx, "the database lacks a migration; waiting for the subcommand migrate", "again_in", wait.String())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s *server) schemaReady(ctx context.Context) (bool, error) {
+	if s.cfg.MigrateOnStart {
+		if err := s.store.Migrate(ctx); err != nil {
+			return false, err
+		}
+	}
+	behind, err := s.store.SchemaBehind(ctx)
+	return !behind && err == nil, err
+}
+
+// secretSize is enough for an HMAC-SHA256 key.
+const secretSize = 32
+
+// memoryKeys bounds the counters in this process: a million addresses a minute, in some hundred megabytes at the most.
+const memoryKeys = 1 << 20
+
+// makeLimiter makes the stores that counters live in, and the limiter around them.
+func (s *server) makeLimiter(ctx context.Context) error {
+	s.memory = memory.New(memory.Config{Keys: memoryKeys, Evicted: s.metrics.MemoryEvictions.Inc})
+	stores := map[string]ratelimit.Store{string(api.InMemory): s.memory}
+	if s.cfg.RedisURL != "" {
+		secret, err := s.store.Secret(ctx, "limiter-keys", secretSize)
+		if err != nil {
+			return fmt.Errorf("get the secret of limiter keys: %w", err)
+		}
+		if s.redis, err = redis.New(redis.Config{URL: string(s.cfg.RedisURL), Secret: secret}); err != nil {
+			return fmt.Errorf("REDIS_URL: %w", err)
+		}
+		stores[string(api.InRedis)] = s.redis
+	}
+	var err error
+	s.limiter, err = ratelimit.New(ratelimit.Config{Budgets: budgets(s.redis != nil), Stores: stores, Local: s.memory, Hooks: s.limiterHooks()})
+	if err != nil {
+		return fmt.Errorf("set up the limiter: %w", err)
+	}
+	s.warnOfReplicas(ctx)
+	return nil
+}
+
+// budgets is the table as the limiter takes it. Without Redis what belongs there is counted in memory.
+func budgets(hasRedis bool) []ratelimit.Budget {
+	rows := make([]ratelimit.Budget, 0, len(api.Budgets()))
+	for _, b := range api.Budgets() {
+		place := b.Place
+		if place == api.InRedis && !hasRedis {
+			place = api.InMemory
+		}
+		rows = append(rows, ratelimit.Budget{
+			Name: b.Name, Limit: limitOf(b), Store: string(place), OnFailure: modeOf(b.OnFailure), Enforce: true, MaxCost: 1,
+		})
+	}
+	return rows
+}
+
+func limitOf(b api.Budget) ratelimit.Limit {
+	algorithm := map[api.Algorithm]ratelimit.Algorithm{
+		api.Sliding: ratelimit.SlidingLog, api.Segments: ratelimit.Segments, api.Bucket: ratelimit.TokenBucket, api.Fixed: ratelimit.FixedWindow,
+	}[b.Algorithm]
+	if algorithm == ratelimit.TokenBucket {
+		return ratelimit.Limit{Algorithm: algorithm, N: b.Limit, Refill: b.Refill}
+	}
+	return ratelimit.Limit{Algorithm: algorithm, N: b.Limit, Window: b.Window}
+}
+
+func modeOf(m api.Mode) ratelimit.Mode {
+	return map[api.Mode]ratelimit.Mode{api.FailOpen: ratelimit.Open, api.FailLocal: ratelimit.Local, api.FailClosed: ratelimit.Closed}[m]
+}
+
+// warnOfReplicas says which budgets are not shared though several processes serve.
+func (s *server) warnOfReplicas(ctx context.Context) {
+	if s.cfg.Replicas == 1 || s.redis != nil {
+		return
+	}
+	var names []string
+	for _, b := range api.Budgets() {
+		if b.Place == api.InRedis {
+			names = append(names, b.Name)
+		}
+	}
+	s.log.WarnContext(ctx, "these budgets are counted by each replica by itself, so together they admit REPLICAS times the limit: set REDIS_URL",
+		"budgets", names, "replicas", s.cfg.Replicas)
+}
+
+// makeAuth makes authentication, and the development issuer where it is wanted.
+func (s *server) makeAuth(ctx context.Context) error {
+	public, err := url.Parse(s.cfg.PublicURL)
+	if err != nil {
+		return fmt.Errorf("PUBLIC_URL: %w", err)
+	}
+	transport := http.DefaultTransport
+	if s.cfg.DevIssuer {
+		provider, err := devidp.New(devidp.Config{
+			Issuer: s.cfg.OIDC.Issuer, Audience: s.cfg.OIDC.Audience, Log: s.log,
+			Clients: devidp.DefaultClients(public, string(s.cfg.OIDC.ClientSecret)),
+		}, s.store)
+		if err != nil {
+			return err
+		}
+		s.devIDP, transport = provider, devidp.Transport(s.cfg.OIDC.Issuer, provider, transport)
+		s.log.WarnContext(ctx, "the development issuer signs anybody in as anybody; set OIDC_ISSUER for a real one", "issuer", s.cfg.OIDC.Issuer)
+	}
+	s.known = auth.NewKnown(auth.KnownConfig{})
+	if err := s.metrics.WatchKnownCallers(s.known.Len); err != nil {
+		return fmt.Errorf("watch known callers: %w", err)
+	}
+	s.auth, err = auth.New(auth.Config{
+		Issuer: s.cfg.OIDC.Issuer, ClientID: s.cfg.OIDC.ClientID, ClientSecret: string(s.cfg.OIDC.ClientSecret),
+		Audience: s.cfg.OIDC.Audience, Clients: s.cfg.OIDC.Clients, Scopes: s.cfg.OIDC.Scopes,
+		OrgClaim: s.cfg.OIDC.OrgClaim, RolesClaim: s.cfg.OIDC.RolesClaim, PublicURL: public,
+		SessionIdle: s.cfg.SessionIdle, SessionMax: s.cfg.SessionMax, Transport: transport, Hooks: s.authHooks(), Log: s.log,
+	}, s.store)
+	return err
+}
+
+// makeHandler puts the HTTP API in place of what answered while starting.
+func (s *server) makeHandler(ctx context.Context) error {
+	addresses, err := s.addresses(ctx)
+	if err != nil {
+		return err
+	}
+	parser, err := s.parser()
+	if err != nil {
+		return err
+	}
+	public, err := url.Parse(s.cfg.PublicURL)
+	if err != nil {
+		return fmt.Errorf("PUBLIC_URL: %w", err)
+	}
+	handler, err := httpapi.New(httpapi.Config{
+		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Addresses: addresses, Parser: parser, Health: &s.health, Log: s.log,
+		Routes: api.Routes(), Budgets: api.Budgets(), PublicURL: public, CORSOrigins: s.cfg.CORSOrigins,
+		OpenAPI: spec.OpenAPI(), Pages: web.Files(), DevIDP: s.devIDP, Hooks: s.httpHooks(),
+	})
+	if err != nil {
+		return err
+	}
+	ready := http.Handler(handler)
+	s.handler.Store(&ready)
+	return nil
+}
+
+func (s *server) addresses(ctx context.Context) (*clientip.Resolver, error) {
+	trusted, warnings, err := clientip.ParseTrusted(s.cfg.TrustedProxies)
+	if err != nil {
+		return nil, fmt.Errorf("TRUSTED_PROXIES: %w", err)
+	}
+	for _, warning := range warnings {
+		s.log.WarnContext(ctx, "TRUSTED_PROXIES", "warning", warning)
+	}
+	addresses, err := clientip.New(clientip.Config{Trusted: trusted, IPv6Prefix: s.cfg.IPv6Prefix})
+	if err != nil {
+		return nil, fmt.Errorf("IPV6_PREFIX: %w", err)
+	}
+	return addresses, nil
+}
+
+// parser is the model where one is set, with the local parser behind it.
+func (s *server) parser() (parse.Parser, error) {
+	local := parse.NewLocal()
+	if s.cfg.LLM.BaseURL == "" {
+		return local, nil
+	}
+	model, err := parse.NewModel(parse.ModelConfig{
+		BaseURL: s.cfg.LLM.BaseURL, APIKey: string(s.cfg.LLM.APIKey), Model: s.cfg.LLM.Model, Fallback: local,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("LLM_BASE_URL: %w", err)
+	}
+	return model, nil
+}
