@@ -2,6 +2,7 @@ package devidp
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -72,7 +73,8 @@ func (w *response) Write(data []byte) (int, error) {
 func (w *response) result(r *http.Request) *http.Response {
 	w.WriteHeader(http.StatusOK)
 	return &http.Response{
-		Status: http.StatusText(w.status), StatusCode: w.status,
+		Status:     fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
+		StatusCode: w.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
 	}
