@@ -96,8 +96,8 @@ func (sh *shard) fit() {
 	}
 }
 
-// maxIdle is how much memory in free rings a shard may keep without a thought.
-const maxIdle = 64 << 10
+// maxIdle is how many bytes in free rings a shard may keep without a thought: two slabs.
+const maxIdle = 2 << slabBits * 8
 
 // repack moves every ring into fresh slabs.
 func (sh *shard) repack() {

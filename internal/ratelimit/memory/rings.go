@@ -4,8 +4,8 @@ const (
 	// Rings come in sizes 4, 8, … 1 024 words: size class c holds 2 << c.
 	smallestClass = 1
 	largestClass  = 9
-	// slabWords is how many words a slab holds at least; slabs are never moved, so growing copies nothing.
-	slabWords = 1024
+	// A slab holds 1 024 words, the largest ring or many small ones; slabs are never moved, so growing copies nothing.
+	slabBits = 10
 )
 
 // rings is where logs lie that do not fit in their slot: fixed-size runs of words, one list a size class, reused.
@@ -21,13 +21,14 @@ type class struct {
 
 func ringWords(size uint8) int { return 2 << size }
 
-func ringsPerSlab(size uint8) uint32 { return max(1, slabWords/uint32(ringWords(size))) }
+// slabShift is how far a ring's number is shifted to find its slab: a slab has that power of two rings.
+func slabShift(size uint8) uint { return slabBits - 1 - uint(size) }
 
 // words is the ring's memory.
 func (r *rings) words(size uint8, ring uint32) []uint64 {
-	per, n := ringsPerSlab(size), uint32(ringWords(size))
-	at := ring % per * n
-	return r.classes[size].slabs[ring/per][at : at+n : at+n]
+	n, shift := uint32(ringWords(size)), slabShift(size)
+	at := ring & (1<<shift - 1) * n
+	return r.classes[size].slabs[ring>>shift][at : at+n : at+n]
 }
 
 func (r *rings) alloc(size uint8) uint32 {
@@ -37,9 +38,8 @@ func (r *rings) alloc(size uint8) uint32 {
 		c.free = c.free[:n-1]
 		return ring
 	}
-	per := ringsPerSlab(size)
-	if c.next/per == uint32(len(c.slabs)) {
-		c.slabs = append(c.slabs, make([]uint64, per*uint32(ringWords(size))))
+	if c.next>>slabShift(size) == uint32(len(c.slabs)) {
+		c.slabs = append(c.slabs, make([]uint64, 1<<slabBits))
 	}
 	c.next++
 	return c.next - 1
@@ -54,9 +54,7 @@ func (r *rings) bytes() int {
 	n := 0
 	for size := range r.classes {
 		c := &r.classes[size]
-		if len(c.slabs) > 0 {
-			n += len(c.slabs)*len(c.slabs[0])*8 + cap(c.free)*4
-		}
+		n += len(c.slabs)<<slabBits*8 + cap(c.free)*4
 	}
 	return n
 }

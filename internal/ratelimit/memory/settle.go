@@ -57,15 +57,20 @@ func (l *located) record(c *ratelimit.Charge) uint64 {
 func (l *located) wait(c *ratelimit.Charge, v *ratelimit.Verdict) {
 	sh, n := l.shard, c.Limit.N
 	s := &sh.table.slots[l.slot]
+	next, retry := l.used-min(l.used, n)+1, l.used+c.Cost-n // How many units must leave.
 	if l.used > 0 && n > 0 {
-		v.Next = micros(sh.until(s, &c.Limit, l.used-min(l.used, n)+1))
+		v.Next = micros(sh.until(s, &c.Limit, next))
 	}
 	if v.OK {
 		return
 	}
 	s.refused = true
-	if c.Cost <= n {
-		v.Retry = micros(sh.until(s, &c.Limit, l.used+c.Cost-n))
+	switch {
+	case c.Cost > n:
+	case retry == next:
+		v.Retry = v.Next
+	default:
+		v.Retry = micros(sh.until(s, &c.Limit, retry))
 	}
 }
 
