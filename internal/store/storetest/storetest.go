@@ -1,0 +1,98 @@
+// Package storetest gives each test a database of its own on a real PostgreSQL.
+//
+// A test binary starts one server at its first use of this package; the server and its files go with the binary, however
+// it ends. Each test's database is a copy of one in which all migrations have run. That server's folder is kept in the
+// user's cache, so only the first run after a change of the migrations makes it anew.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/gatehouse/internal/devdb"
+	"example.com/gatehouse/internal/store"
+)
+
+const (
+	// template is the migrated database that all others are copied from.
+	template = "migrated"
+	// timeout bounds each step: it is only reached where something hangs.
+	timeout = time.Minute
+)
+
+// cluster is the test binary's server, started by the first test that asks. It is a package's variable because tests of
+// one binary share nothing else, and it is never written after that.
+var cluster = sync.OnceValues(startCluster)
+
+// databases numbers the databases of this binary.
+var databases atomic.Int64
+
+// New returns a store on a database of the test's own, with all migrations done and no rows.
+func New(t testing.TB) *store.Store {
+	t.Helper()
+	return Open(t, store.Config{URL: URL(t), MaxConns: 8})
+}
+
+// Open returns a store that is closed when the test ends.
+func Open(t testing.TB, cfg store.Config) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// URL returns the address of a database of the test's own, with all migrations done and no rows.
+func URL(t testing.TB) string {
+	t.Helper()
+	return create(t, template)
+}
+
+// EmptyURL returns the address of a database of the test's own in which no migration has run.
+func EmptyURL(t testing.TB) string {
+	t.Helper()
+	return create(t, "template0")
+}
+
+func create(t testing.TB, from string) string {
+	t.Helper()
+	server, err := cluster()
+	if err != nil {
+		t.Fatalf("start the tests' PostgreSQL: %v", err)
+	}
+	name := fmt.Sprintf("test_%d", databases.Add(1))
+	if err := command(server, "CREATE DATABASE "+name+" TEMPLATE "+from+" STRATEGY file_copy"); err != nil {
+		t.Fatalf("make a database for the test: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := command(server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	return server.URL(name)
+}
+
+// command runs a statement on the server's own database. A test's context ends before its clean-up, so it has its own.
+func command(server *devdb.Cluster, sql string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server.URL("postgres"))
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer conn.Close(ctx) //nolint:errcheck // The statement's outcome is known.
+	if _, err := conn.Exec(ctx, sql); err != nil {
+		word, _, _ := strings.Cut(sql, " ")
+		return fmt.Errorf("%s: %w", strings.ToLower(word), err)
+	}
+	return nil
+}
