@@ -37,8 +37,7 @@ func newGuard(name string, store Store, config *Config) *guard {
 	return g
 }
 
-// take asks the store. The caller's cancellation does not reach it: callers who hang up must not look like a store
-// that fails.
+// take asks the store.
 func (g *guard) take(ctx context.Context, dst []Verdict, charges []Charge) ([]Verdict, error) {
 	if g.inside != nil {
 		return g.inside.AppendTake(dst, charges)
@@ -46,18 +45,19 @@ func (g *guard) take(ctx context.Context, dst []Verdict, charges []Charge) ([]Ve
 	if err := CheckCharges(charges); err != nil {
 		return dst, err
 	}
-	err := g.call(ctx, writes(charges), func(ctx context.Context) error {
-		verdicts, err := g.store.Take(ctx, charges)
-		if err != nil {
-			return err
-		}
-		if len(verdicts) != len(charges) {
+	verdicts, err := g.takeGuarded(ctx, charges)
+	return append(dst, verdicts...), err
+}
+
+func (g *guard) takeGuarded(ctx context.Context, charges []Charge) (verdicts []Verdict, err error) {
+	err = g.call(ctx, writes(charges), func(ctx context.Context) error {
+		verdicts, err = g.store.Take(ctx, charges)
+		if err == nil && len(verdicts) != len(charges) {
 			return fmt.Errorf("store answered %d verdicts to %d charges", len(verdicts), len(charges))
 		}
-		dst = append(dst, verdicts...)
-		return nil
+		return err
 	})
-	return dst, err
+	return verdicts, err
 }
 
 // giveBack is not sent while the breaker is open: in doubt, not given back.
@@ -72,6 +72,8 @@ func (g *guard) giveBack(ctx context.Context, returns []Return) (units []int64, 
 	return units, err
 }
 
+// call makes one call, if the breaker lets it. The caller's cancellation does not reach the store: callers who hang up
+// must not look like a store that fails.
 func (g *guard) call(ctx context.Context, writes bool, ask func(context.Context) error) error {
 	began := g.now()
 	p := g.breaker.enter(began, writes)
