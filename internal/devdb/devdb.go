@@ -63,6 +63,9 @@ type Cluster struct {
 // Dir is the folder in which the cluster lies.
 func (c *Cluster) Dir() string { return c.dir }
 
+// Binaries is the installation that runs.
+func (c *Cluster) Binaries() Binaries { return c.binaries }
+
 // Exited is closed when the server has ended, by Stop or by itself.
 func (c *Cluster) Exited() <-chan struct{} { return c.exited }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,23 +23,25 @@ var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
 // Find returns the PostgreSQL to use: the one in PATH, else the newest where Debian, Red Hat or Homebrew put it. The error
 // says how to install it.
-func Find() (Binaries, error) {
-	return choose(installed(), 0)
-}
+func Find() (Binaries, error) { return choose(installed(), 0) }
 
-// choose takes the first of a major version, 0 for any.
-func choose(all []Binaries, major int) (Binaries, error) {
-	for _, b := range all {
+// choose takes the first of a major version, 0 for any that is new enough.
+func choose(all iter.Seq[Binaries], major int) (Binaries, error) {
+	var others []string
+	for b := range all {
 		if b.Major >= oldest && (major == 0 || b.Major == major) {
 			return b, nil
 		}
+		others = append(others, b.Version+" in "+b.Dir)
 	}
-	wanted := cmp.Or(major, oldest)
-	if len(all) == 0 {
-		return Binaries{}, fmt.Errorf("%w: run `%s`, or point DATABASE_URL at a server", ErrNotInstalled, installCommand(major))
+	advice := "run `" + installCommand(major) + "`, or point DATABASE_URL at a server"
+	switch {
+	case len(others) == 0:
+		return Binaries{}, fmt.Errorf("%w: %s", ErrNotInstalled, advice)
+	case major > 0:
+		return Binaries{}, fmt.Errorf("%w in version %d, which made this data, only %s: %s", ErrNotInstalled, major, strings.Join(others, ", "), advice)
 	}
-	return Binaries{}, fmt.Errorf("%w in version %d, only %s in %s: run `%s`, or point DATABASE_URL at a server",
-		ErrNotInstalled, wanted, all[0].Version, all[0].Dir, installCommand(major))
+	return Binaries{}, fmt.Errorf("%w in version %d or newer, only %s: %s", ErrNotInstalled, oldest, strings.Join(others, ", "), advice)
 }
 
 // installCommand is what a person would type on this machine.
@@ -70,20 +73,32 @@ func sudo() string {
 	return "sudo "
 }
 
-// installed lists the installations of this machine in the order in which they are preferred.
-func installed() []Binaries {
-	var all []Binaries
-	if path, err := exec.LookPath("postgres"); err == nil {
-		all = append(all, inspect(path)...)
+// installed yields the installations of this machine in the order in which they are preferred. It runs each to ask its
+// version, so whoever has found one stops.
+func installed() iter.Seq[Binaries] {
+	return func(yield func(Binaries) bool) {
+		if path, err := exec.LookPath("postgres"); err == nil {
+			if b, ok := inspect(path); ok && !yield(b) {
+				return
+			}
+		}
+		for _, pattern := range places() {
+			for _, b := range matching(pattern) {
+				if !yield(b) {
+					return
+				}
+			}
+		}
 	}
-	for _, pattern := range []string{
+}
+
+// places are where the packages of Debian, Red Hat and Homebrew lie.
+func places() []string {
+	return []string{
 		"/usr/lib/postgresql/*/bin/postgres", "/usr/pgsql-*/bin/postgres",
 		"/opt/homebrew/opt/postgresql@*/bin/postgres", "/usr/local/opt/postgresql@*/bin/postgres",
 		"/home/linuxbrew/.linuxbrew/opt/postgresql@*/bin/postgres",
-	} {
-		all = append(all, matching(pattern)...)
 	}
-	return all
 }
 
 // matching lists what a pattern finds, the newest version first.
@@ -91,30 +106,28 @@ func matching(pattern string) []Binaries {
 	paths, _ := filepath.Glob(pattern) // The only error is a malformed pattern.
 	var found []Binaries
 	for _, path := range paths {
-		found = append(found, inspect(path)...)
+		if b, ok := inspect(path); ok {
+			found = append(found, b)
+		}
 	}
 	slices.SortStableFunc(found, func(a, b Binaries) int { return cmp.Compare(b.Major, a.Major) })
 	return found
 }
 
-// inspect reads the version of a postgres; none is returned for one that does not run or has no initdb beside it, as
-// where only a client is installed. Links are followed: some systems put a link to postgres alone into PATH.
-func inspect(path string) []Binaries {
+// inspect reads the version of a postgres, unless it does not run or has no initdb beside it. Links are followed: some systems put a link to postgres alone into PATH.
+func inspect(path string) (Binaries, bool) {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil
+		return Binaries{}, false
 	}
 	dir := filepath.Dir(path)
 	if _, err := exec.LookPath(filepath.Join(dir, "initdb")); err != nil {
-		return nil
+		return Binaries{}, false
 	}
 	out, err := exec.Command(path, "--version").Output()
 	version := strings.TrimSpace(string(out))
 	major, ok := majorOf(version)
-	if err != nil || !ok {
-		return nil
-	}
-	return []Binaries{{Dir: dir, Version: version, Major: major}}
+	return Binaries{Dir: dir, Version: version, Major: major}, err == nil && ok
 }
 
 // majorOf reads "postgres (PostgreSQL) 17.2 (Debian 17.2-1)" and "postgres (PostgreSQL) 18beta1".

@@ -21,7 +21,7 @@ const (
 	// folders begins the names of the servers' folders.
 	folders = "storetest-"
 	// layout changes when a template made by older code does not fit any more.
-	layout = 1
+	layout = 2
 	// keepFor is how long a template that no test used is kept.
 	keepFor = 7 * 24 * time.Hour
 )
@@ -108,9 +108,6 @@ func makeTemplate(ctx context.Context, cached string) error {
 }
 
 func migrate(ctx context.Context, server *devdb.Cluster) error {
-	if err := command(server, "CREATE DATABASE "+template); err != nil {
-		return err
-	}
 	s, err := store.Open(ctx, store.Config{URL: server.URL(template)})
 	if err != nil {
 		return err
