@@ -72,7 +72,7 @@ var rules = map[string]rule{
 		own: []string{"db", "internal/dbgen"}, modules: []string{pgx, goose, uuid},
 	},
 	"internal/store/storetest": {
-		own: []string{"internal/devdb", "internal/store"}, modules: []string{pgx}, test: true,
+		own: []string{"db", "internal/devdb", "internal/store"}, modules: []string{pgx}, test: true,
 	},
 
 	"internal/auth":   {own: []string{"internal/store"}, modules: []string{goOIDC, goJose, oauth2, uuid}},
