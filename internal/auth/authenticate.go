@@ -16,6 +16,7 @@ func (a *Auth) Authenticate(ctx context.Context, c Credential) (Caller, error) {
 		return a.authenticateSession(ctx, c.token)
 	case Bearer:
 		return a.authenticateBearer(ctx, c.token)
+	case None, Malformed:
 	}
 	return Caller{}, fmt.Errorf("%w: %s", ErrInvalid, c)
 }

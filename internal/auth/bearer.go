@@ -19,9 +19,11 @@ const leeway = 30 * time.Second
 
 // asymmetric are the signature algorithms that are accepted. The symmetric ones must never be: they would take the
 // issuer's public key for a shared secret.
-var asymmetric = []string{
-	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
-	oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
+func asymmetric() []string {
+	return []string{
+		oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512,
+		oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
+	}
 }
 
 // An accessToken is what a verified access token says.
@@ -69,10 +71,10 @@ func (a *Auth) checkHeader(raw string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(asymmetric, h.Algorithm) {
+	if !slices.Contains(asymmetric(), h.Algorithm) {
 		return invalid("signature algorithm %q is not accepted", h.Algorithm)
 	}
-	if !slices.ContainsFunc(a.cfg.TokenTypes, func(typ string) bool { return h.isType(typ) }) {
+	if !slices.ContainsFunc(a.cfg.TokenTypes, h.isType) {
 		return invalid("token of type %q is not an access token", h.Type)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ func TestBadAccessTokens(t *testing.T) {
 	t.Parallel()
 	changed := func(change func(c map[string]any)) func(*testing.T, *issuer) string {
 		return func(t *testing.T, i *issuer) string {
+			t.Helper()
 			claims := goodClaims()
 			change(claims)
 			return i.sign(t, "at+jwt", claims)
@@ -36,13 +38,10 @@ func TestBadAccessTokens(t *testing.T) {
 		name  string
 		token func(*testing.T, *issuer) string
 	}{
-		{"alg none", func(t *testing.T, _ *issuer) string { return unsigned(t, "") }},
-		{"alg none with a signature", func(t *testing.T, _ *issuer) string { return unsigned(t, "c2ln") }},
+		{"alg none", unsigned("")},
+		{"alg none with a signature", unsigned("c2ln")},
 		{"HS256 with the public key", hs256},
-		{"signed by another's key of the same id", func(t *testing.T, _ *issuer) string {
-			key := newTestKey(t, "first")
-			return signWith(t, jose.ES256, &key, "at+jwt", goodClaims())
-		}},
+		{"signed by another's key of the same id", anotherKey},
 		{"claims changed after signing", tampered},
 		{"expired", with("exp", start().Add(-31*time.Second).Unix())},
 		{"no exp", without("exp")},
@@ -64,9 +63,9 @@ func TestBadAccessTokens(t *testing.T) {
 		{"another issuer", with("iss", "https://evil.example")},
 		{"organisation that is no string", with("org_id", 7)},
 		{"organisation that is empty", with("org_id", "")},
-		{"an ID token", func(t *testing.T, i *issuer) string { return i.sign(t, "JWT", goodClaims()) }},
-		{"a logout token", func(t *testing.T, i *issuer) string { return i.sign(t, "logout+jwt", goodClaims()) }},
-		{"no type", func(t *testing.T, i *issuer) string { return i.sign(t, "", goodClaims()) }},
+		{"an ID token", typed("JWT")},
+		{"a logout token", typed("logout+jwt")},
+		{"no type", typed("")},
 		{"an ID token that says at+jwt", with("nonce", "n")},
 		{"an ID token with at_hash that says at+jwt", with("at_hash", "h")},
 		{"a logout token that says at+jwt", with("events", map[string]any{"backchannel": map[string]any{}})},
@@ -101,17 +100,35 @@ func present(t *testing.T, a *Auth, token string) error {
 	return err
 }
 
-func unsigned(t *testing.T, signature string) string {
-	t.Helper()
-	payload, err := json.Marshal(goodClaims())
-	if err != nil {
-		t.Fatal(err)
+// unsigned makes a token that says it needs no signature.
+func unsigned(signature string) func(*testing.T, *issuer) string {
+	return func(t *testing.T, _ *issuer) string {
+		t.Helper()
+		payload, err := json.Marshal(goodClaims())
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"at+jwt"}`))
+		return header + "." + base64.RawURLEncoding.EncodeToString(payload) + "." + signature
 	}
-	header := `{"alg":"none","typ":"at+jwt"}`
-	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "." + signature
+}
+
+// typed makes a good token of another type.
+func typed(typ string) func(*testing.T, *issuer) string {
+	return func(t *testing.T, i *issuer) string {
+		t.Helper()
+		return i.sign(t, typ, goodClaims())
+	}
+}
+
+func anotherKey(t *testing.T, _ *issuer) string {
+	t.Helper()
+	key := newTestKey(t, "first")
+	return signWith(t, jose.ES256, &key, "at+jwt", goodClaims())
 }
 
 func hs256(t *testing.T, i *issuer) string {
+	t.Helper()
 	public, err := x509.MarshalPKIXPublicKey(&i.keys[0].Key.(*ecdsa.PrivateKey).PublicKey)
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +137,7 @@ func hs256(t *testing.T, i *issuer) string {
 }
 
 func tampered(t *testing.T, i *issuer) string {
+	t.Helper()
 	parts := strings.Split(i.sign(t, "at+jwt", goodClaims()), ".")
 	claims := goodClaims()
 	claims["sub"] = "root"
@@ -156,9 +174,7 @@ func TestGoodAccessTokens(t *testing.T) {
 			cfg.TokenTypes = test.types
 			a := newAuth(t, cfg)
 			claims := goodClaims()
-			for name, value := range test.change {
-				claims[name] = value
-			}
+			maps.Copy(claims, test.change)
 			token, err := a.checkAccessToken(t.Context(), a.provider.Load(), i.sign(t, test.typ, claims))
 			if err != nil {
 				t.Fatal(err)

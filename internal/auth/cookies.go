@@ -33,7 +33,7 @@ func (a *Auth) loginCookieName() string {
 // cookie makes a cookie that scripts cannot read and that other sites' requests do not carry, except when they
 // navigate here. Strict would not survive the way back from the issuer. A life of 0 or less ends the cookie.
 func (a *Auth) cookie(name, path, value string, life time.Duration) *http.Cookie {
-	c := &http.Cookie{
+	c := &http.Cookie{ //nolint:gosec // Secure follows the public URL: over plain http a browser would drop the cookie
 		Name: name, Value: value, Path: path, MaxAge: int(life / time.Second),
 		HttpOnly: true, Secure: a.cfg.secure(), SameSite: http.SameSiteLaxMode,
 	}

@@ -17,13 +17,13 @@ const (
 type Kind uint8
 
 const (
-	// None: the request carries no credential.
+	// None is a request without a credential.
 	None Kind = iota
-	// Session: a session cookie of the right shape.
+	// Session is a session cookie of the right shape.
 	Session
-	// Bearer: one bearer token of the right shape.
+	// Bearer is one bearer token of the right shape.
 	Bearer
-	// Malformed: something that claims to be a credential and cannot be one, so that it fails without any look-up. It is
+	// Malformed is something that claims to be a credential and cannot be one, so that it fails without any look-up. It is
 	// never taken for None: a caller who meant to sign in must hear that it failed.
 	Malformed
 )

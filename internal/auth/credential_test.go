@@ -14,11 +14,11 @@ var (
 	bearerToken  = "aa.bb.cc"
 )
 
-func newRequest(t testing.TB, cookie string, authorization ...string) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://app.example/", nil)
+func newRequest(tb testing.TB, cookie string, authorization ...string) *http.Request {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, "https://app.example/", http.NoBody)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if cookie != "" {
 		r.Header.Set("Cookie", cookie)

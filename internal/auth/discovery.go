@@ -56,7 +56,7 @@ func (a *Auth) discover(ctx context.Context) error {
 			return fmt.Errorf("the issuer at %s names itself %q: set OIDC_ISSUER to exactly that", a.cfg.Issuer, mismatch.Discovered)
 		}
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // who ended ctx wants no fault of the issuer
 		}
 		a.cfg.Log.WarnContext(ctx, "issuer not discovered yet, trying again", "issuer", a.cfg.Issuer, "within", wait, "error", err)
 		if !pause(ctx, wait) {
@@ -67,7 +67,7 @@ func (a *Auth) discover(ctx context.Context) error {
 
 // pause waits for half to the whole of d, at random so that replicas do not ask in step; false when ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d/2 + rand.N(d/2+1))
+	timer := time.NewTimer(d/2 + rand.N(d/2+1)) //nolint:gosec // jitter need not be unpredictable
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -114,7 +114,7 @@ func (a *Auth) newProvider(endpoint oauth2.Endpoint, m metadata) *provider {
 			RedirectURL: a.cfg.PublicURL.JoinPath(callbackPath).String(), Scopes: a.cfg.Scopes,
 		},
 		idTokens:     oidc.NewVerifier(a.cfg.Issuer, keys, a.verifierConfig(a.cfg.ClientID, idTokenAlgorithms(m))),
-		accessTokens: oidc.NewVerifier(a.cfg.Issuer, keys, a.verifierConfig(a.cfg.Audience, asymmetric)),
+		accessTokens: oidc.NewVerifier(a.cfg.Issuer, keys, a.verifierConfig(a.cfg.Audience, asymmetric())),
 		endSession:   m.EndSession,
 		namesItself:  m.NamesItself,
 	}
@@ -140,7 +140,7 @@ func (a *Auth) authStyle(m metadata) oauth2.AuthStyle {
 // the one that every issuer must have.
 func idTokenAlgorithms(m metadata) []string {
 	pinned := slices.DeleteFunc(slices.Clone(m.Algorithms), func(alg string) bool {
-		return !slices.Contains(asymmetric, alg)
+		return !slices.Contains(asymmetric(), alg)
 	})
 	if len(pinned) == 0 {
 		return []string{oidc.RS256}

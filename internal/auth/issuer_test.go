@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -61,16 +62,16 @@ type issuer struct {
 	token func(form url.Values) (status int, body map[string]any)
 }
 
-func newIssuer(t testing.TB) *issuer {
-	t.Helper()
-	return &issuer{keys: []jose.JSONWebKey{newTestKey(t, "first")}}
+func newIssuer(tb testing.TB) *issuer {
+	tb.Helper()
+	return &issuer{keys: []jose.JSONWebKey{newTestKey(tb, "first")}}
 }
 
-func newTestKey(t testing.TB, id string) jose.JSONWebKey {
-	t.Helper()
+func newTestKey(tb testing.TB, id string) jose.JSONWebKey {
+	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return jose.JSONWebKey{Key: key, KeyID: id, Algorithm: "ES256", Use: "sig"}
 }
@@ -117,9 +118,7 @@ func (i *issuer) discovery() map[string]any {
 		"id_token_signing_alg_values_supported":          []string{"ES256", "HS256", "none"},
 		"authorization_response_iss_parameter_supported": true,
 	}
-	for name, value := range i.metadata {
-		document[name] = value
-	}
+	maps.Copy(document, i.metadata)
 	return document
 }
 
@@ -153,31 +152,31 @@ func (i *issuer) fetched() int {
 }
 
 // sign makes a token with the issuer's newest key.
-func (i *issuer) sign(t testing.TB, typ string, claims map[string]any) string {
-	t.Helper()
+func (i *issuer) sign(tb testing.TB, typ string, claims map[string]any) string {
+	tb.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return signWith(t, jose.ES256, &i.keys[len(i.keys)-1], typ, claims)
+	return signWith(tb, jose.ES256, &i.keys[len(i.keys)-1], typ, claims)
 }
 
-func signWith(t testing.TB, alg jose.SignatureAlgorithm, key any, typ string, claims map[string]any) string {
-	t.Helper()
+func signWith(tb testing.TB, alg jose.SignatureAlgorithm, key any, typ string, claims map[string]any) string {
+	tb.Helper()
 	options := (&jose.SignerOptions{}).WithType(jose.ContentType(typ))
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, options)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	payload, err := json.Marshal(claims)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	signed, err := signer.Sign(payload)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	text, err := signed.CompactSerialize()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return text
 }
@@ -201,14 +200,14 @@ func goodConfig(i http.RoundTripper, now func() time.Time) Config {
 }
 
 // newAuth is an Auth that has discovered its issuer. It has no database: a test that reaches it panics.
-func newAuth(t testing.TB, cfg Config) *Auth {
-	t.Helper()
+func newAuth(tb testing.TB, cfg Config) *Auth {
+	tb.Helper()
 	a, err := New(cfg, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := a.discover(context.Background()); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return a
 }

@@ -146,7 +146,7 @@ type keySet struct {
 // VerifySignature is oidc.KeySet's. A fault of fetching is noted in the context, because the verifier above flattens
 // all errors into one text.
 func (k *keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
-	payload, err := k.current().VerifySignature(ctx, jwt)
+	payload, err := k.current().VerifySignature(ctx, jwt) //nolint:contextcheck // the keys outlive the request that fetches them
 	var fetch *url.Error
 	if errors.As(err, &fetch) || ctx.Err() != nil {
 		note(ctx, err)

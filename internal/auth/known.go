@@ -2,7 +2,6 @@ package auth
 
 import (
 	"cmp"
-	"container/list"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -37,20 +36,21 @@ type Known struct {
 	hashes sync.Pool
 
 	mu     sync.Mutex
-	byHash map[credentialHash]*list.Element
-	byUser map[uuid.UUID][]*list.Element
-	// recent orders the entries by last use, latest in front, so that what is idle is at the back.
-	recent list.List
+	byHash map[credentialHash]*knownEntry
+	byUser map[uuid.UUID][]*knownEntry
+	// recent is the ring of entries by last use: its next is the latest, its previous the one that is idle longest.
+	recent knownEntry
 }
 
 // A credentialHash is HMAC-SHA-256 cut to 128 bits.
 type credentialHash [16]byte
 
 type knownEntry struct {
-	hash    credentialHash
-	user    uuid.UUID
-	used    time.Time
-	expires time.Time
+	hash       credentialHash
+	user       uuid.UUID
+	used       time.Time
+	expires    time.Time
+	next, prev *knownEntry
 }
 
 // NewKnown makes an empty table.
@@ -64,67 +64,65 @@ func NewKnown(cfg KnownConfig) *Known {
 		cfg.Secret = make([]byte, 32)
 		rand.Read(cfg.Secret) // never fails: it ends the process instead
 	}
-	k := &Known{cfg: cfg, byHash: map[credentialHash]*list.Element{}, byUser: map[uuid.UUID][]*list.Element{}}
+	k := &Known{cfg: cfg, byHash: map[credentialHash]*knownEntry{}, byUser: map[uuid.UUID][]*knownEntry{}}
+	k.recent.next, k.recent.prev = &k.recent, &k.recent
 	k.hashes.New = func() any { return &hasher{mac: hmac.New(sha256.New, cfg.Secret)} }
 	return k
 }
 
 // User says whose credential it is, if it is known, and counts as a use.
 func (k *Known) User(c Credential) (uuid.UUID, bool) {
-	hash, ok := k.hash(c)
+	key, ok := k.hash(c)
 	if !ok {
 		return uuid.UUID{}, false
 	}
 	now := k.cfg.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	element, ok := k.byHash[hash]
+	e, ok := k.byHash[key]
 	if !ok {
 		return uuid.UUID{}, false
 	}
-	entry := element.Value.(*knownEntry)
-	if k.over(entry, now) {
-		k.forget(element)
+	if k.over(e, now) {
+		k.forget(e)
 		return uuid.UUID{}, false
 	}
-	k.touch(element, now)
-	return entry.user, true
+	k.touch(e, now)
+	return e.user, true
 }
 
 // Add remembers a credential that has just authenticated as user, until expires. A known one is counted as used and
 // takes the new expiry. A credential that cannot authenticate is not remembered.
 func (k *Known) Add(c Credential, user uuid.UUID, expires time.Time) {
-	hash, ok := k.hash(c)
+	key, ok := k.hash(c)
 	now := k.cfg.Now()
 	if !ok || !expires.After(now) {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if element, ok := k.byHash[hash]; ok {
-		if entry := element.Value.(*knownEntry); entry.user == user {
-			entry.expires = expires
-			k.touch(element, now)
+	if e, ok := k.byHash[key]; ok {
+		if e.user == user {
+			e.expires = expires
+			k.touch(e, now)
 			return
 		}
-		k.forget(element)
+		k.forget(e)
 	}
 	k.makeRoom(user, now)
-	element := k.recent.PushFront(&knownEntry{hash: hash, user: user, used: now, expires: expires})
-	k.byHash[hash] = element
-	k.byUser[user] = append(k.byUser[user], element)
+	k.insert(&knownEntry{hash: key, user: user, used: now, expires: expires})
 }
 
 // Remove forgets a credential: it was refused, or its session ended.
 func (k *Known) Remove(c Credential) {
-	hash, ok := k.hash(c)
+	key, ok := k.hash(c)
 	if !ok {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if element, ok := k.byHash[hash]; ok {
-		k.forget(element)
+	if e, ok := k.byHash[key]; ok {
+		k.forget(e)
 	}
 }
 
@@ -132,8 +130,8 @@ func (k *Known) Remove(c Credential) {
 func (k *Known) RemoveUser(user uuid.UUID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, element := range slices.Clone(k.byUser[user]) {
-		k.forget(element)
+	for _, e := range slices.Clone(k.byUser[user]) {
+		k.forget(e)
 	}
 }
 
@@ -146,16 +144,14 @@ func (k *Known) Len() int {
 
 // makeRoom forgets what is idle, then what is over the user's share, then what is over the cap.
 func (k *Known) makeRoom(user uuid.UUID, now time.Time) {
-	for back := k.recent.Back(); back != nil && k.over(back.Value.(*knownEntry), now); back = k.recent.Back() {
-		k.forget(back)
+	for k.recent.prev != &k.recent && k.over(k.recent.prev, now) {
+		k.forget(k.recent.prev)
 	}
 	if own := k.byUser[user]; len(own) >= k.cfg.PerUser {
-		k.forget(slices.MinFunc(own, func(a, b *list.Element) int {
-			return a.Value.(*knownEntry).used.Compare(b.Value.(*knownEntry).used)
-		}))
+		k.forget(slices.MinFunc(own, func(a, b *knownEntry) int { return a.used.Compare(b.used) }))
 	}
 	if len(k.byHash) >= k.cfg.Cap {
-		k.forget(k.recent.Back())
+		k.forget(k.recent.prev)
 	}
 }
 
@@ -163,23 +159,40 @@ func (k *Known) over(e *knownEntry, now time.Time) bool {
 	return now.Sub(e.used) >= k.cfg.Idle || !now.Before(e.expires)
 }
 
-func (k *Known) touch(element *list.Element, now time.Time) {
-	element.Value.(*knownEntry).used = now
-	k.recent.MoveToFront(element)
+func (k *Known) insert(e *knownEntry) {
+	k.byHash[e.hash] = e
+	k.byUser[e.user] = append(k.byUser[e.user], e)
+	k.link(e)
 }
 
-func (k *Known) forget(element *list.Element) {
-	entry := k.recent.Remove(element).(*knownEntry)
-	delete(k.byHash, entry.hash)
-	own := slices.DeleteFunc(k.byUser[entry.user], func(e *list.Element) bool { return e == element })
+func (k *Known) touch(e *knownEntry, now time.Time) {
+	e.used = now
+	e.unlink()
+	k.link(e)
+}
+
+func (k *Known) forget(e *knownEntry) {
+	e.unlink()
+	delete(k.byHash, e.hash)
+	own := slices.DeleteFunc(k.byUser[e.user], func(other *knownEntry) bool { return other == e })
 	if len(own) == 0 {
-		delete(k.byUser, entry.user)
+		delete(k.byUser, e.user)
 		return
 	}
-	k.byUser[entry.user] = own
+	k.byUser[e.user] = own
 }
 
-// A hasher is an HMAC with room for its result, pooled because each request needs one.
+// link puts an entry at the latest end of the ring.
+func (k *Known) link(e *knownEntry) {
+	e.prev, e.next = &k.recent, k.recent.next
+	e.prev.next, e.next.prev = e, e
+}
+
+func (e *knownEntry) unlink() {
+	e.prev.next, e.next.prev = e.next, e.prev
+}
+
+// A hasher is an HMAC with room for its input and result, pooled because each request needs one.
 type hasher struct {
 	mac hash.Hash
 	buf [1 + maxToken]byte
@@ -191,7 +204,7 @@ func (k *Known) hash(c Credential) (credentialHash, bool) {
 	if c.Kind != Session && c.Kind != Bearer {
 		return credentialHash{}, false
 	}
-	h := k.hashes.Get().(*hasher)
+	h := k.hashes.Get().(*hasher) //nolint:forcetypeassert // the pool's New makes nothing else
 	defer k.hashes.Put(h)
 	h.mac.Reset()
 	h.mac.Write(append(append(h.buf[:0], byte(c.Kind)), c.token...))

@@ -62,7 +62,7 @@ func newFetcher(client *http.Client, baseURL string) (*fetcher, error) {
 
 // find tells a server that is not running from one without a development issuer.
 func (f *fetcher) find(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+Path+"/.well-known/openid-configuration", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.base+Path+"/.well-known/openid-configuration", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}

@@ -82,7 +82,7 @@ func TestTransport(t *testing.T) {
 	for _, other := range []string{
 		"http://localhost:8081/dev/idp/keys", "https://localhost:8080/dev/idp/keys", "http://localhost:8080/dev/idpx/keys", "http://localhost:8080/api",
 	} {
-		resp, err := b.client.Get(other) //nolint:noctx // there is nothing to cancel
+		resp, err := b.client.Get(other)
 		if err == nil {
 			resp.Body.Close()
 			t.Errorf("%s was answered in process", other)
@@ -94,7 +94,7 @@ func TestTransportCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel() })
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, testIssuer+"/keys", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, testIssuer+"/keys", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

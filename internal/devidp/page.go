@@ -2,6 +2,7 @@ package devidp
 
 import (
 	"crypto/sha256"
+	_ "embed" // for the style
 	"encoding/base64"
 	"fmt"
 	"html"
@@ -88,28 +89,10 @@ func writePage(w http.ResponseWriter, status int, title, body, formTarget string
 		base64.StdEncoding.EncodeToString(sum[:]), formTarget)))
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `<!doctype html><html lang="en"><head><meta charset="utf-8">`+
-		`<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">`+
+		`<meta name="viewport" content="width=device-width, initial-scale=1">`+
 		`<title>%[1]s · Development issuer</title><style>%[2]s</style></head>`+
 		`<body><main><p class="badge">Development issuer</p><h1>%[1]s</h1>%[3]s</main></body></html>`, title, style, body)
 }
 
-// style suits light and dark, narrow and wide. It holds no character that HTML would escape in a style element.
-const style = `
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5b6675; --page: #f3f5f8; --card: #ffffff; --line: #d5dbe3; --accent: #2456c8; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e7ebf1; --soft: #a3adbb; --page: #12161d; --card: #1b212b; --line: #323b49; --accent: #8db0ff; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1.5rem; background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; }
-main { width: 100%; max-width: 28rem; padding: 2rem; background: var(--card); border: 1px solid var(--line); border-radius: 1rem; }
-h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; }
-p { margin: 0 0 1.25rem; color: var(--soft); overflow-wrap: anywhere; }
-strong { color: var(--ink); }
-.badge { margin: 0 0 .75rem; color: var(--accent); font-size: .8125rem; font-weight: 600; letter-spacing: .02em; }
-ul { list-style: none; margin: 0; padding: 0; display: grid; gap: .625rem; }
-button { width: 100%; display: grid; grid-template-columns: 1fr auto; gap: 0 1rem; padding: .75rem 1rem; text-align: left; font: inherit; color: inherit; background: transparent; border: 1px solid var(--line); border-radius: .625rem; cursor: pointer; }
-button:hover { border-color: var(--accent); }
-button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-button span { color: var(--soft); }
-button small { grid-column: 1 / -1; color: var(--soft); }
-`
+//go:embed style.css
+var style string

@@ -144,8 +144,10 @@ func TestRouting(t *testing.T) {
 func TestNewRefusesBadConfig(t *testing.T) {
 	t.Parallel()
 	for _, cfg := range []Config{
-		{Issuer: "", Audience: "api"}, {Issuer: "/dev/idp", Audience: "api"},
-		{Issuer: testIssuer + "/", Audience: "api"}, {Issuer: testIssuer},
+		{Issuer: "", Audience: "api"},
+		{Issuer: "/dev/idp", Audience: "api"},
+		{Issuer: testIssuer + "/", Audience: "api"},
+		{Issuer: testIssuer},
 	} {
 		if _, err := New(cfg, nil); err == nil {
 			t.Errorf("%+v is accepted", cfg)

@@ -87,7 +87,7 @@ func (b *testBundle) checkAccessToken(t *testing.T, w walk, client, person strin
 
 func headerOf(t *testing.T, raw string) jose.Header {
 	t.Helper()
-	signed, err := jose.ParseSigned(raw, []jose.SignatureAlgorithm{signingAlgorithm})
+	signed, err := jose.ParseSignedCompact(raw, []jose.SignatureAlgorithm{signingAlgorithm})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,8 @@ func TestLogout(t *testing.T) {
 		{"another client", url.Values{"id_token_hint": {hint}, "client_id": {"mobile"}, "post_logout_redirect_uri": {testPublic + "/"}}, 400, ""},
 		{"nowhere", url.Values{"id_token_hint": {hint}}, 200, ""},
 		{
-			"back", url.Values{"id_token_hint": {hint}, "client_id": {"web"}, "post_logout_redirect_uri": {testPublic + "/"}, "state": {"a b"}},
+			"back",
+			url.Values{"id_token_hint": {hint}, "client_id": {"web"}, "post_logout_redirect_uri": {testPublic + "/"}, "state": {"a b"}},
 			303, testPublic + "/?state=a+b",
 		},
 	}

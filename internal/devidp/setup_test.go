@@ -28,19 +28,19 @@ const (
 type testBundle struct {
 	provider *Provider
 	client   *http.Client
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // it carries the client, as go-oidc has it
 	oidc     *oidc.Provider
 }
 
-func newProvider(t testing.TB, s *store.Store) *Provider {
-	t.Helper()
+func newProvider(tb testing.TB, s *store.Store) *Provider {
+	tb.Helper()
 	public, err := url.Parse(testPublic)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	p, err := New(Config{Issuer: testIssuer, Audience: "api", Clients: DefaultClients(public, testSecret)}, s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
@@ -106,7 +106,7 @@ func (b *testBundle) pick(t *testing.T, target, person string) url.Values {
 
 func (b *testBundle) get(t *testing.T, target string) (int, http.Header, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func (w *response) result(r *http.Request) *http.Response {
 	return &http.Response{
 		Status:     fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
 		StatusCode: w.status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
 	}
 }

@@ -63,7 +63,7 @@ func (p *Provider) serveUserinfo(w http.ResponseWriter, r *http.Request) {
 
 // readOwn verifies a token of this issuer by type and signature. Its expiry is the caller's to judge.
 func (p *Provider) readOwn(ctx context.Context, raw, typ string) (ownClaims, error) {
-	signed, err := jose.ParseSigned(raw, []jose.SignatureAlgorithm{signingAlgorithm})
+	signed, err := jose.ParseSignedCompact(raw, []jose.SignatureAlgorithm{signingAlgorithm})
 	if err != nil {
 		return ownClaims{}, err
 	}
