@@ -28,7 +28,7 @@ type grammar struct {
 // A rule is one form of phrase.
 type rule struct {
 	kind    string
-	pattern *regexp.Regexp
+	pattern *regexp.Regexp // anchored at the beginning
 	// read says what the captured words (lower case) mean; false if they mean nothing after all, such as 31 April.
 	read func(words []string, r *reading) (moment, bool)
 	// fits, if set, looks at the text before and after a match, which a pattern of this syntax cannot.
@@ -65,6 +65,7 @@ type standpoint struct {
 type reading struct {
 	standpoint
 	wall    time.Time // now on the wall clock
+	starts  []int     // where the text's words begin, in bytes
 	said    moment
 	phrases []phrase
 	due     *time.Time // in UTC; nil if the text does not say when
@@ -72,7 +73,7 @@ type reading struct {
 
 // read finds out when text says. The phrases are in order and do not overlap.
 func (g *grammar) read(text string, from standpoint) *reading {
-	r := &reading{standpoint: from, wall: wallClock(from.now, from.loc)}
+	r := &reading{standpoint: from, wall: wallClock(from.now, from.loc), starts: wordStarts(text)}
 	// All phrases of a text speak of one moment, however far apart they stand.
 	parser := when.New(&rules.Options{Distance: len(text), MatchByOrder: true})
 	for _, rule := range g.rules {
@@ -166,19 +167,20 @@ type boundRule struct {
 	reading *reading
 }
 
-// Find returns the first match that stands free and means something, as when's parser asks for it.
+// Find returns the first match that stands free and means something, as when's parser asks for it. It tries the
+// pattern at the beginning of each word and no further than the longest phrase: a search would take twenty times as long.
 func (b boundRule) Find(text string) *rules.Match {
-	for at := 0; at < len(text); {
-		found := b.pattern.FindStringSubmatchIndex(text[at:])
+	const longestPhrase = 100 // "due on or before" and the longest date, with room for some blanks
+	for _, start := range b.reading.starts {
+		window := text[start:min(len(text), start+longestPhrase)]
+		found := b.pattern.FindStringSubmatchIndex(window)
 		if found == nil {
-			return nil
+			continue
 		}
-		start, end := at+found[0], at+found[1]
-		if m, ok := b.meaning(text, start, end, words(text[at:], found)); ok {
+		end := start + found[1]
+		if m, ok := b.meaning(text, start, end, words(window, found)); ok {
 			return b.match(text, start, end, m)
 		}
-		_, size := utf8.DecodeRuneInString(text[start:])
-		at = start + size
 	}
 	return nil
 }
@@ -250,6 +252,18 @@ func standsFree(text string, start, end int) bool {
 	joined := strings.ContainsRune("-/.:'’@", next) && isWord(afterNext) ||
 		strings.ContainsRune("-/.:'’", last) && isWord(beforeLast)
 	return !joined && !isWord(last) && !isWord(next) && !strings.ContainsRune("/#=$€£+\\", last)
+}
+
+// wordStarts are the offsets at which a phrase can begin.
+func wordStarts(text string) []int {
+	starts, inWord := []int{}, false
+	for i, r := range text {
+		if !inWord && (r == '@' || isWord(r)) {
+			starts = append(starts, i)
+		}
+		inWord = isWord(r)
+	}
+	return starts
 }
 
 // isWord reports whether r can be inside a word or number.

@@ -123,5 +123,6 @@ const maskByte = '\x1f'
 
 // notesOf joins what did not fit into the title and the notes themselves, cut to their limit.
 func notesOf(rest, notes string) string {
-	return strings.TrimSpace(prefix(strings.TrimSpace(rest+"\n"+notes), MaxNotes))
+	notes = strings.TrimSpace(rest + "\n" + strings.TrimSpace(notes))
+	return strings.TrimSpace(prefix(notes, MaxNotes))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf16"
@@ -26,10 +27,13 @@ func zone(t *testing.T, name string) *time.Location {
 	return loc
 }
 
+// local is one parser for all tests, since compiling the grammar takes longer than most of them.
+var local = sync.OnceValue(parse.NewLocal)
+
 // read parses text as the local parser does at now, in now's zone.
 func read(t *testing.T, text string, now time.Time) []parse.Draft {
 	t.Helper()
-	result, err := parse.NewLocal().Parse(context.Background(), parse.Request{Text: text, Location: now.Location(), Now: now})
+	result, err := local().Parse(context.Background(), parse.Request{Text: text, Location: now.Location(), Now: now})
 	if err != nil {
 		t.Fatalf("Parse(%q): %v", text, err)
 	}
@@ -395,7 +399,7 @@ func TestLocalKeepsToTheLimits(t *testing.T) {
 func TestLocalHasDefaults(t *testing.T) {
 	t.Parallel()
 	before := time.Now()
-	result, err := parse.NewLocal().Parse(context.Background(), parse.Request{Text: "Call in an hour"})
+	result, err := local().Parse(context.Background(), parse.Request{Text: "Call in an hour"})
 	if err != nil || len(result.Drafts) != 1 || result.Drafts[0].DueAt == nil {
 		t.Fatalf("Parse = %+v, %v; want one draft with a due time", result, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The parts of the patterns. Word boundaries are not in them: boundRule.Find looks at the neighbours itself, since \b
-// knows only ASCII.
+// The parts of the patterns. The boundaries of the whole phrase are not in them: standsFree looks at its neighbours,
+// since \b knows only ASCII.
 const (
 	dueWord   = `(?:due\s+(?:(?:on|by|at|before)\s+)?|(?:on|by|before|until|till|for|from|at|starting)\s+(?:on\s+|at\s+)?)`
 	onWord    = `(?:due\s+(?:(?:on|by|before)\s+)?|(?:on|by|before|until|till)\s+)`
@@ -67,7 +67,7 @@ func newGrammar() *grammar {
 	}}
 }
 
-func compile(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + pattern) }
+func compile(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:` + pattern + `)`) }
 
 // onDate is a moment on a day, with the usual hour of a part of it.
 func onDate(d time.Time, part string) moment { return moment{day: d, part: hourOf(part)} }
