@@ -36,9 +36,11 @@ var ErrAsk = errors.New("invalid ask")
 // A Decision is the answer to the asks of one call.
 type Decision struct {
 	Outcome Outcome
-	// Results are one an ask, in the same order; none if Err is set. A refusal that this process repeats from memory
-	// holds the refusing budgets' alone.
+	// Results are one an ask, in the same order; none if Err is set.
 	Results []Result
+	// Repeated says that this process repeats a refusal of a moment ago without asking the store. Results are then those
+	// of the refusing budgets alone, in the order of their asks.
+	Repeated bool
 	// Err is a fault of the asks themselves, wrapping ErrAsk; the Outcome is then Unavailable and nothing was charged.
 	Err error
 }

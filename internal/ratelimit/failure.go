@@ -75,6 +75,9 @@ func (l *Limiter) countLocally(ctx context.Context, d *Decision, s *scratch) {
 		return
 	}
 	for i, v := range verdicts {
+		if v.Err != nil {
+			continue // No room to count it: it is let through, uncounted.
+		}
 		r := &d.Results[s.results[i]]
 		r.Verdict, r.Counted, r.Store, r.guard = v, true, LocalStore, l.local
 	}
@@ -87,13 +90,14 @@ func (l *Limiter) countModes(d *Decision) {
 		if !r.Degraded {
 			continue
 		}
-		switch r.Budget.OnFailure {
-		case Open:
-			count(r.row.hooks.FailedOpen)
-		case Local:
-			count(r.row.hooks.CountedLocally)
-		case Closed:
-			count(r.row.hooks.FailedClosed)
+		h := &r.row.hooks
+		switch {
+		case r.Counted:
+			count(h.CountedLocally)
+		case r.Budget.OnFailure == Closed:
+			count(h.FailedClosed)
+		case r.Budget.OnFailure == Open || d.Outcome == Allowed: // A local one that found no room is let through too.
+			count(h.FailedOpen)
 		}
 	}
 }

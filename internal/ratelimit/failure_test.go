@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/ratelimit/memory"
 )
 
 // TestModes has the store down: each budget does what its row says, and nothing makes up a denial.
@@ -189,7 +191,7 @@ func TestHalfBrokenStoreIsOneOutage(t *testing.T) {
 		l := setup(t)
 		for i := range 100 {
 			l.store.set(func(s *faultyStore) { s.err = map[bool]error{true: errDown}[i%2 == 0] })
-			l.Decide(t.Context(), ask("open", 1))
+			l.Decide(t.Context(), ratelimit.Ask{Budget: "open", ID: strconv.Itoa(i), Cost: 1})
 			time.Sleep(10 * time.Millisecond)
 		}
 		l.Close()
@@ -247,6 +249,22 @@ func TestKeyFault(t *testing.T) {
 				t.Errorf("faults %v, outages %v, breaker %v", l.journal.faults, l.journal.began, l.journal.events)
 			}
 		})
+	}
+}
+
+// TestNoRoomToCountLocally lets a key through that the local store has no room for, and says so.
+func TestNoRoomToCountLocally(t *testing.T) {
+	t.Parallel()
+	full := memory.New(memory.Config{Keys: 1})
+	t.Cleanup(full.Close)
+	l := setup(t, func(c *ratelimit.Config) { c.Local = full })
+	l.store.set(func(s *faultyStore) { s.err = errDown })
+	for range 4 {
+		l.Decide(t.Context(), ask("local", 1))
+	}
+	d := l.Decide(t.Context(), ratelimit.Ask{Budget: "local", ID: "bob", Cost: 1})
+	if d.Outcome != ratelimit.Allowed || d.Results[0].Counted || l.journal.count("local failed open") != 1 {
+		t.Errorf("got %+v", d)
 	}
 }
 

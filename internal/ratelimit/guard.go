@@ -23,14 +23,21 @@ type guard struct {
 	breaker  breaker
 	rows     []*row // The budgets that this store counts.
 
+	start   time.Time // Durations on the limiter's clock count from here.
+	denials *denials  // Nil where the store is in this process.
+
 	failing    atomic.Bool
-	lastFailed atomic.Int64 // Nanoseconds on the limiter's clock.
+	lastFailed atomic.Int64 // A duration on the limiter's clock.
 }
 
 func newGuard(name string, store Store, config *Config) *guard {
 	g := &guard{name: name, store: store, timeout: config.timeout(name), now: config.Now}
 	g.inside, _ = store.(InProcess)
 	g.returner, _ = store.(Returner)
+	g.start = g.now()
+	if g.inside == nil {
+		g.denials = newDenials()
+	}
 	if config.Hooks.Store != nil {
 		g.hooks = config.Hooks.Store(name)
 	}
@@ -65,11 +72,21 @@ func (g *guard) giveBack(ctx context.Context, returns []Return) (units []int64, 
 	if g.inside != nil {
 		return g.returner.GiveBack(ctx, returns)
 	}
+	defer g.forget()
 	err = g.call(ctx, false, func(ctx context.Context) error {
 		units, err = g.returner.GiveBack(ctx, returns)
 		return err
 	})
 	return units, err
+}
+
+// reset forgets the key, and what was refused to it: after the store has, so that no denial from before is remembered.
+func (g *guard) reset(ctx context.Context, key Key) error {
+	defer g.forget()
+	if g.inside != nil {
+		return g.store.Reset(ctx, key)
+	}
+	return g.call(ctx, false, func(ctx context.Context) error { return g.store.Reset(ctx, key) })
 }
 
 // call makes one call, if the breaker lets it. The caller's cancellation does not reach the store: callers who hang up
@@ -106,14 +123,14 @@ func (g *guard) leave(p pass, now time.Time, writes bool, err error) {
 
 // failed notes that a decision had to do without the store.
 func (g *guard) failed(now time.Time) {
-	g.lastFailed.Store(now.UnixNano())
+	g.lastFailed.Store(int64(now.Sub(g.start)))
 	g.failing.Store(true)
 }
 
 // recovered ends the outages once nothing has failed for a probe's period: a store that half works is one outage, not
 // a line in the log for each call.
 func (g *guard) recovered(now time.Time) {
-	if now.UnixNano()-g.lastFailed.Load() < int64(probeEvery) || !g.failing.CompareAndSwap(true, false) {
+	if now.Sub(g.start)-time.Duration(g.lastFailed.Load()) < probeEvery || !g.failing.CompareAndSwap(true, false) {
 		return
 	}
 	g.endOutages()
@@ -123,6 +140,71 @@ func (g *guard) endOutages() {
 	for _, r := range g.rows {
 		r.endOutage()
 	}
+}
+
+// elapsed is the time on the limiter's clock.
+func (g *guard) elapsed() time.Duration { return g.now().Sub(g.start) }
+
+// mark is taken before a call whose denials may be remembered.
+func (g *guard) mark() (m mark) {
+	if g.denials != nil {
+		m = mark{epoch: g.denials.epoch.Load(), began: g.elapsed()}
+	}
+	return m
+}
+
+// remember keeps what the store refused.
+func (g *guard) remember(m mark, d *Decision) {
+	if g.denials == nil {
+		return
+	}
+	ended := g.elapsed()
+	for i := range d.Results {
+		if r := &d.Results[i]; r.Counted && r.Refused() {
+			g.denials.remember(m, ended, r)
+		}
+	}
+}
+
+// repeat answers a decision from what the store refused a moment ago, and keeps the refusing budgets' results alone.
+// A decision with shadows is always asked, because they are to be counted.
+func (g *guard) repeat(d *Decision) bool {
+	if g.denials == nil || !writesEnforced(d.Results) {
+		return false
+	}
+	now, refusing := g.elapsed(), 0
+	for i := range d.Results {
+		if r := &d.Results[i]; r.Unlimited || r.cost <= 0 || !g.denials.recall(now, r) {
+			continue
+		}
+		d.Results[i].Counted = true
+		d.Results[refusing], d.Results[i] = d.Results[i], d.Results[refusing]
+		refusing++
+	}
+	if refusing == 0 {
+		return false
+	}
+	d.Outcome, d.Repeated, d.Results = Denied, true, d.Results[:refusing]
+	return true
+}
+
+// forget drops what was refused, since something was given back or reset.
+func (g *guard) forget() {
+	if g.denials != nil {
+		g.denials.forget()
+	}
+}
+
+// writesEnforced says that the results ask for units and all of them are enforced.
+func writesEnforced(results []Result) bool {
+	writes := false
+	for i := range results {
+		if !results[i].Enforced {
+			return false
+		}
+		writes = writes || results[i].cost > 0
+	}
+	return writes
 }
 
 func writes(charges []Charge) bool {

@@ -95,6 +95,21 @@ func (l *Limiter) add(b Budget, hooks Hooks) {
 	l.order = append(l.order, r)
 }
 
+// Reset forgets what was charged to a key of the budget, in its store and in this process.
+func (l *Limiter) Reset(ctx context.Context, budget, group, id string) error {
+	r := l.rows[budget]
+	if r == nil {
+		return fmt.Errorf("%w: budget %q is not in the table", ErrAsk, budget)
+	}
+	key := Key{Budget: budget, Group: group, ID: id}
+	if l.local != nil {
+		if err := l.local.store.Reset(ctx, key); err != nil {
+			return fmt.Errorf("reset %s in this process: %w", budget, err)
+		}
+	}
+	return r.guard.reset(ctx, key)
+}
+
 // Close reports the outages that have not ended. The limiter runs nothing in the background; the stores are the
 // caller's to close.
 func (l *Limiter) Close() {
@@ -169,7 +184,7 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, asks []Ask, look bool
 	}
 	s := l.scratch.Get().(*scratch)
 	defer l.scratch.Put(s)
-	if g := s.gather(d.Results); g != nil {
+	if g := s.gather(d.Results); g != nil && !g.repeat(d) {
 		l.ask(ctx, d, g, s)
 	}
 }
@@ -235,6 +250,7 @@ func (s *scratch) add(i int, r *Result) {
 
 // ask charges the store and settles what it cannot say by the budgets' modes.
 func (l *Limiter) ask(ctx context.Context, d *Decision, g *guard, s *scratch) {
+	m := g.mark()
 	verdicts, err := g.take(ctx, s.verdicts, s.charges)
 	s.verdicts = verdicts[:0]
 	if errors.Is(err, ErrCharge) {
@@ -252,6 +268,9 @@ func (l *Limiter) ask(ctx context.Context, d *Decision, g *guard, s *scratch) {
 		faulty = faulty || v.Err != nil
 	}
 	d.judge()
+	if d.Outcome == Denied {
+		g.remember(m, d)
+	}
 	if faulty {
 		l.repair(ctx, d, s)
 	}

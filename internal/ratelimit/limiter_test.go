@@ -29,7 +29,7 @@ type faultyStore struct {
 
 var errDown = errors.New("connection refused")
 
-func newFaultyStore(t *testing.T) *faultyStore {
+func newFaultyStore(t testing.TB) *faultyStore {
 	t.Helper()
 	s := &faultyStore{inner: memory.New(memory.Config{})}
 	t.Cleanup(s.inner.Close)
@@ -181,7 +181,7 @@ type testBundle struct {
 	journal *journal
 }
 
-func setup(t *testing.T, change ...func(*ratelimit.Config)) *testBundle {
+func setup(t testing.TB, change ...func(*ratelimit.Config)) *testBundle {
 	t.Helper()
 	b := &testBundle{store: newFaultyStore(t), journal: newJournal()}
 	inside, local := memory.New(memory.Config{}), memory.New(memory.Config{})
@@ -359,6 +359,17 @@ func TestCounts(t *testing.T) {
 	}
 	if len(l.journal.counts) != len(want) {
 		t.Errorf("counted %v", l.journal.counts)
+	}
+}
+
+// teamHas gives the plan "team" so many.
+func teamHas(n int64) func(context.Context, *ratelimit.Budget, ratelimit.Subject) ratelimit.Setting {
+	return func(_ context.Context, b *ratelimit.Budget, s ratelimit.Subject) ratelimit.Setting {
+		setting := b.Setting()
+		if s.Plan == "team" {
+			setting.Limit.N, setting.Source = n, "plan"
+		}
+		return setting
 	}
 }
 
