@@ -483,3 +483,34 @@ func TestDecideIntoAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations a decision", allocs)
 	}
 }
+
+// TestTableHash differs with each thing that a row says, and with what else is named.
+func TestTableHash(t *testing.T) {
+	t.Parallel()
+	changes := []func(*ratelimit.Budget){
+		func(*ratelimit.Budget) {},
+		func(b *ratelimit.Budget) { b.Name = "other" },
+		func(b *ratelimit.Budget) { b.Limit.N++ },
+		func(b *ratelimit.Budget) { b.Limit.Window *= 2 },
+		func(b *ratelimit.Budget) { b.Limit.Algorithm = ratelimit.FixedWindow },
+		func(b *ratelimit.Budget) {
+			b.Limit = ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: 10, Refill: 1}
+		},
+		func(b *ratelimit.Budget) { b.Store = "memory" },
+		func(b *ratelimit.Budget) { b.OnFailure = ratelimit.Closed },
+		func(b *ratelimit.Budget) { b.Enforce = false },
+		func(b *ratelimit.Budget) { b.Unlimited = true },
+	}
+	seen := map[string]int{}
+	for i, change := range changes {
+		l := setup(t, func(c *ratelimit.Config) { change(&c.Budgets[0]) })
+		if j, ok := seen[l.TableHash()]; ok {
+			t.Errorf("changes %d and %d have one hash", i, j)
+		}
+		seen[l.TableHash()] = i
+	}
+	l := setup(t)
+	if a, b := l.TableHash("10.0.0.0/8"), l.TableHash("10.0.0.0/9"); a == b || seen[l.TableHash()] != 0 {
+		t.Errorf("hashes %s and %s, and %s alone", a, b, l.TableHash())
+	}
+}

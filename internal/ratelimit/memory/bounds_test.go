@@ -11,6 +11,7 @@ import (
 
 	"example.com/gatehouse/internal/ratelimit"
 	"example.com/gatehouse/internal/ratelimit/memory"
+	"example.com/gatehouse/internal/ratelimit/ratelimittest"
 )
 
 func sliding(n int64, window time.Duration) ratelimit.Limit {
@@ -33,9 +34,9 @@ func take(t testing.TB, s *memory.Store, i int, l ratelimit.Limit) ratelimit.Ver
 func TestCapHolds(t *testing.T) {
 	t.Parallel()
 	const keys = 1000
-	c, limit := new(clock), sliding(10, time.Minute)
+	c, limit := new(ratelimittest.Clock), sliding(10, time.Minute)
 	var evicted atomic.Int64
-	s := open(t, memory.Config{Keys: keys, Clock: c.read, Evicted: func() { evicted.Add(1) }})
+	s := open(t, memory.Config{Keys: keys, Clock: c.Elapsed, Evicted: func() { evicted.Add(1) }})
 	for i := range 5 * keys {
 		take(t, s, i, limit)
 	}
@@ -46,7 +47,7 @@ func TestCapHolds(t *testing.T) {
 	if want := int64(5*keys - full.Keys); full.Evicted != want || evicted.Load() != want {
 		t.Errorf("%d evicted, %d reported, want %d", full.Evicted, evicted.Load(), want)
 	}
-	c.advance(2 * time.Minute)
+	c.Advance(2 * time.Minute)
 	for i := range keys / 2 {
 		take(t, s, -i-1, limit)
 	}
@@ -59,8 +60,8 @@ func TestCapHolds(t *testing.T) {
 // ends.
 func TestRefusedKeysStay(t *testing.T) {
 	t.Parallel()
-	c, limit := new(clock), sliding(2, time.Minute)
-	s := open(t, memory.Config{Keys: 600, Clock: c.read})
+	c, limit := new(ratelimittest.Clock), sliding(2, time.Minute)
+	s := open(t, memory.Config{Keys: 600, Clock: c.Elapsed})
 	for i := range 100 {
 		for range 3 {
 			take(t, s, i, limit)
@@ -74,7 +75,7 @@ func TestRefusedKeysStay(t *testing.T) {
 			t.Errorf("key %d was forgotten: %+v", i, v)
 		}
 	}
-	c.advance(time.Minute)
+	c.Advance(time.Minute)
 	if v := take(t, s, 0, limit); !v.OK {
 		t.Errorf("after the window: %+v", v)
 	}
@@ -83,8 +84,8 @@ func TestRefusedKeysStay(t *testing.T) {
 // TestFullOfRefusedKeys has no key that may be evicted: a new one is a fault of that key alone.
 func TestFullOfRefusedKeys(t *testing.T) {
 	t.Parallel()
-	c, limit := new(clock), sliding(1, time.Minute)
-	s := open(t, memory.Config{Keys: 10, Clock: c.read})
+	c, limit := new(ratelimittest.Clock), sliding(1, time.Minute)
+	s := open(t, memory.Config{Keys: 10, Clock: c.Elapsed})
 	for i := range 10 {
 		take(t, s, i, limit)
 		take(t, s, i, limit)
@@ -97,7 +98,7 @@ func TestFullOfRefusedKeys(t *testing.T) {
 	if s.Stats().Full != 1 {
 		t.Errorf("%d charges found no place", s.Stats().Full)
 	}
-	c.advance(3 * time.Minute)
+	c.Advance(3 * time.Minute)
 	if v := take(t, s, 99, limit); !v.OK {
 		t.Errorf("after the window: %+v", v)
 	}
@@ -134,19 +135,19 @@ func TestMemoryIsGivenBack(t *testing.T) {
 // TestMostMemoryIsGivenBack keeps a few keys in use while the others expire: rings and tables shrink around them.
 func TestMostMemoryIsGivenBack(t *testing.T) {
 	t.Parallel()
-	c, limit := new(clock), sliding(200, time.Minute)
-	s := open(t, memory.Config{Keys: 100_000, Clock: c.read})
+	c, limit := new(ratelimittest.Clock), sliding(200, time.Minute)
+	s := open(t, memory.Config{Keys: 100_000, Clock: c.Elapsed})
 	for i := range 20_000 {
 		for range 5 {
 			take(t, s, i, limit)
 		}
 	}
 	full := s.Stats().Bytes
-	c.advance(30 * time.Second)
+	c.Advance(30 * time.Second)
 	for i := range 100 {
 		take(t, s, i, limit)
 	}
-	c.advance(45 * time.Second)
+	c.Advance(45 * time.Second)
 	s.Sweep()
 	left := s.Stats()
 	if left.Keys != 100 || left.Bytes > full/4 {
@@ -163,8 +164,8 @@ func TestMostMemoryIsGivenBack(t *testing.T) {
 func TestFloodOfAddresses(t *testing.T) {
 	t.Parallel()
 	const keys = 200_000
-	c, limit := new(clock), sliding(100, time.Minute)
-	s := open(t, memory.Config{Keys: keys, Clock: c.read})
+	c, limit := new(ratelimittest.Clock), sliding(100, time.Minute)
+	s := open(t, memory.Config{Keys: keys, Clock: c.Elapsed})
 	charges := []ratelimit.Charge{{Limit: limit, Cost: 1}}
 	var verdicts []ratelimit.Verdict
 	id := make([]byte, 0, 16)
@@ -175,13 +176,13 @@ func TestFloodOfAddresses(t *testing.T) {
 		if verdicts, err = s.AppendTake(verdicts[:0], charges); err != nil || !verdicts[0].OK {
 			t.Fatalf("address %d: %+v, %v", i, verdicts, err)
 		}
-		c.advance(time.Minute / flood)
+		c.Advance(time.Minute / flood)
 	}
 	full := s.Stats()
 	if full.Keys > keys || full.Bytes > keys*100 {
 		t.Errorf("in flood: %+v", full)
 	}
-	c.advance(2 * time.Minute)
+	c.Advance(2 * time.Minute)
 	s.Sweep()
 	if after := s.Stats(); after.Keys != 0 || after.Bytes != 0 {
 		t.Errorf("two windows later: %+v", after)
@@ -189,8 +190,8 @@ func TestFloodOfAddresses(t *testing.T) {
 }
 
 func TestSteadyUseAllocatesNothing(t *testing.T) {
-	c := new(clock)
-	s := open(t, memory.Config{Clock: c.read})
+	c := new(ratelimittest.Clock)
+	s := open(t, memory.Config{Clock: c.Elapsed})
 	all := []ratelimit.Charge{
 		{Key: key(1), Limit: sliding(100, time.Minute), Cost: 1},
 		{Key: key(2), Limit: ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: 600, Refill: 10}, Cost: 1},
@@ -200,7 +201,7 @@ func TestSteadyUseAllocatesNothing(t *testing.T) {
 	verdicts := make([]ratelimit.Verdict, 0, len(all))
 	for _, charges := range [][]ratelimit.Charge{all[:1], all} {
 		call := func() {
-			c.advance(300 * time.Millisecond)
+			c.Advance(300 * time.Millisecond)
 			if _, err := s.AppendTake(verdicts, charges); err != nil {
 				t.Fatal(err)
 			}

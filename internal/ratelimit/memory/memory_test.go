@@ -1,19 +1,11 @@
 package memory_test
 
 import (
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"example.com/gatehouse/internal/ratelimit/memory"
 	"example.com/gatehouse/internal/ratelimit/ratelimittest"
 )
-
-// A clock is set by hand.
-type clock struct{ now atomic.Int64 }
-
-func (c *clock) read() time.Duration     { return time.Duration(c.now.Load()) }
-func (c *clock) advance(d time.Duration) { c.now.Add(int64(d)) }
 
 func open(t *testing.T, config memory.Config) *memory.Store {
 	t.Helper()
@@ -25,8 +17,8 @@ func open(t *testing.T, config memory.Config) *memory.Store {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness {
-		c := new(clock)
-		return ratelimittest.Harness{Store: open(t, memory.Config{Clock: c.read}), Advance: c.advance}
+		c := new(ratelimittest.Clock)
+		return ratelimittest.Harness{Store: open(t, memory.Config{Clock: c.Elapsed}), Advance: c.Advance}
 	})
 }
 
