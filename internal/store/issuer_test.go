@@ -1,0 +1,129 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"example.com/gatehouse/internal/store"
+	"example.com/gatehouse/internal/store/storetest"
+)
+
+func TestIDPKeyIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	broken := errors.New("no randomness")
+	_, err := s.IDPKey(t.Context(), func() ([]byte, error) { return nil, broken })
+	wantErr(t, err, broken)
+	keys, errs := together(8, func(i int) ([]byte, error) {
+		return s.IDPKey(t.Context(), func() ([]byte, error) { return fmt.Appendf(nil, "key %d", i), nil })
+	})
+	for i, key := range keys {
+		if errs[i] != nil || string(key) != string(keys[0]) || len(key) == 0 {
+			t.Errorf("key is %q (%v) for one and %q for another", key, errs[i], keys[0])
+		}
+	}
+}
+
+func newGrant(hash string, family uuid.UUID) store.IDPGrant {
+	return store.IDPGrant{
+		Hash: []byte(hash), Kind: "refresh", Family: family, Payload: []byte(`{"person": "alice"}`),
+		ExpiresAt: time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond),
+	}
+}
+
+func TestTakeIDPGrant(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	want := newGrant("hash", uuid.New())
+	if err := s.PutIDPGrant(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, s.PutIDPGrant(t.Context(), want), store.ErrConflict)
+	for _, used := range []bool{false, true, true} {
+		got, late, err := s.TakeIDPGrant(t.Context(), "refresh", []byte("hash"))
+		if err != nil || late != used {
+			t.Fatalf("used: %t (%v), want %t", late, err, used)
+		}
+		var payload struct{ Person string }
+		if err := json.Unmarshal(got.Payload, &payload); err != nil || payload.Person != "alice" {
+			t.Errorf("payload is %s (%v)", got.Payload, err)
+		}
+		if string(got.Hash) != "hash" || got.Kind != want.Kind || got.Family != want.Family || !got.ExpiresAt.Equal(want.ExpiresAt) {
+			t.Errorf("grant is %+v, want %+v", got, want)
+		}
+	}
+	for kind, hash := range map[string]string{"code": "hash", "refresh": "another"} {
+		_, _, err := s.TakeIDPGrant(t.Context(), kind, []byte(hash))
+		wantErr(t, err, store.ErrNotFound)
+	}
+}
+
+func TestTakeIDPGrantAtOnce(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	if err := s.PutIDPGrant(t.Context(), newGrant("hash", uuid.New())); err != nil {
+		t.Fatal(err)
+	}
+	used, errs := together(8, func(int) (bool, error) {
+		_, used, err := s.TakeIDPGrant(t.Context(), "refresh", []byte("hash"))
+		return used, err
+	})
+	winners := 0
+	for i := range used {
+		if errs[i] != nil {
+			t.Error(errs[i])
+		}
+		if !used[i] {
+			winners++
+		}
+	}
+	if winners != 1 {
+		t.Errorf("%d callers used one grant first", winners)
+	}
+}
+
+func TestRevokeIDPFamily(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	revoked, other := uuid.New(), uuid.New()
+	for hash, family := range map[string]uuid.UUID{"one": revoked, "two": revoked, "three": other} {
+		if err := s.PutIDPGrant(t.Context(), newGrant(hash, family)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.RevokeIDPFamily(t.Context(), revoked); err != nil {
+		t.Fatal(err)
+	}
+	for _, hash := range []string{"one", "two"} {
+		_, _, err := s.TakeIDPGrant(t.Context(), "refresh", []byte(hash))
+		wantErr(t, err, store.ErrNotFound)
+	}
+	wantErr(t, s.PutIDPGrant(t.Context(), newGrant("four", revoked)), store.ErrConflict)
+	if _, used, err := s.TakeIDPGrant(t.Context(), "refresh", []byte("three")); used || err != nil {
+		t.Errorf("a grant of another family: used %t, %v", used, err)
+	}
+}
+
+func TestExpiredIDPGrants(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	s := storetest.Open(t, store.Config{URL: url})
+	old := newGrant("old", uuid.New())
+	old.ExpiresAt = time.Now().Add(-time.Second)
+	if err := s.PutIDPGrant(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := s.TakeIDPGrant(t.Context(), "refresh", []byte("old"))
+	wantErr(t, err, store.ErrNotFound)
+	if err := s.PutIDPGrant(t.Context(), newGrant("new", uuid.New())); err != nil {
+		t.Fatal(err)
+	}
+	if n := scalar[int](t, url, "SELECT count(*) FROM idp_grants"); n != 1 {
+		t.Errorf("%d grants are kept, want the live one alone", n)
+	}
+}

@@ -1,0 +1,94 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/gatehouse/internal/store"
+	"example.com/gatehouse/internal/store/storetest"
+)
+
+func TestMigrateByTwoServersAtOnce(t *testing.T) {
+	t.Parallel()
+	url := storetest.EmptyURL(t)
+	_, errs := together(2, func(int) (struct{}, error) {
+		return struct{}{}, storetest.Open(t, store.Config{URL: url}).Migrate(t.Context())
+	})
+	if succeeded(errs) != 2 {
+		t.Fatalf("migrations by two servers at once ended with %v", errs)
+	}
+	s := storetest.Open(t, store.Config{URL: url})
+	if behind, err := s.SchemaBehind(t.Context()); behind || err != nil {
+		t.Errorf("schema behind: %t, %v", behind, err)
+	}
+	ensure(t, s, alice())
+	if twice := scalar[int](t, url, `SELECT count(*) FROM (SELECT FROM goose_db_version GROUP BY version_id HAVING count(*) > 1) v`); twice != 0 {
+		t.Errorf("%d migrations ran twice", twice)
+	}
+}
+
+func TestMigrateAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	member := ensure(t, s, alice())
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := ensure(t, s, alice()); again != member {
+		t.Errorf("after migrating again the user is %+v, was %+v", again, member)
+	}
+}
+
+func TestSchemaBehind(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		url   func(testing.TB) string
+		alter string
+		want  bool
+	}{
+		{"a new database", storetest.EmptyURL, "", true},
+		{"a migrated one", storetest.URL, "", false},
+		{"the newest is missing", storetest.URL, "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)", true},
+		{"one in between is missing", storetest.URL, "DELETE FROM goose_db_version WHERE version_id = 2", true},
+		{"ahead of this build", storetest.URL, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := tt.url(t)
+			if tt.alter != "" {
+				execute(t, url, tt.alter)
+			}
+			s := storetest.Open(t, store.Config{URL: url})
+			if got := must(s.SchemaBehind(t.Context()))(t); got != tt.want {
+				t.Errorf("schema behind: %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn := must(pgx.Connect(t.Context(), url))(t)
+	t.Cleanup(func() { conn.Close(t.Context()) }) //nolint:errcheck // The database goes with the test.
+	return conn
+}
+
+// execute does what no method of the store does, such as to let time pass for a row.
+func execute(t *testing.T, url, sql string, args ...any) {
+	t.Helper()
+	if _, err := connect(t, url).Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func scalar[T any](t *testing.T, url, sql string, args ...any) T {
+	t.Helper()
+	var v T
+	if err := connect(t, url).QueryRow(t.Context(), sql, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
