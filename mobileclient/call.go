@@ -19,9 +19,11 @@ import (
 type call struct {
 	route    api.Route
 	endpoint string
-	path     string
-	query    url.Values
-	body     any
+	// charges are the budgets that the server charges behind the edge.
+	charges []string
+	path    string
+	query   url.Values
+	body    any
 	// stream leaves the body of a success to the caller.
 	stream   bool
 	settings callSettings
@@ -29,16 +31,27 @@ type call struct {
 	fault error
 }
 
-func newCall(routeID string, opts []CallOption) call {
-	route, ok := api.RouteByID(routeID)
+// A catalogue is the contract as calls to be filled in, by route id.
+type catalogue map[string]call
+
+func newCatalogue() catalogue {
+	c := catalogue{}
+	for _, r := range api.Routes() {
+		c[r.ID] = call{route: r, endpoint: endpointOf(r), charges: r.Charges(), path: r.Path}
+	}
+	return c
+}
+
+// newCall begins a call of the route. A route that the contract does not have is a fault of this package.
+func (c *Client) newCall(routeID string, opts []CallOption) call {
+	call, ok := c.contract[routeID]
 	if !ok {
 		panic("mobileclient: the contract has no route " + routeID)
 	}
-	c := call{route: route, endpoint: endpointOf(route), path: route.Path}
 	for _, opt := range opts {
-		opt(&c.settings)
+		opt(&call.settings)
 	}
-	return c
+	return call
 }
 
 // of names the resource. An id of another form could turn the path into that of another route.
@@ -101,6 +114,32 @@ func (c *Client) open(ctx context.Context, call call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.tried(ctx, call, body)
+}
+
+// tried sends until an answer stands. A retry that cannot leave gives the answer before it: that is what happened.
+func (c *Client) tried(ctx context.Context, call call, body []byte) (*http.Response, error) {
+	var before error
+	for try := 1; ; try++ {
+		resp, err := c.authorised(ctx, call, body)
+		if before != nil && isLocal(err) {
+			return nil, before
+		}
+		wait, again := c.retries.next(call, try, err)
+		if !again || !pause(ctx, wait) {
+			return resp, err
+		}
+		before = err
+	}
+}
+
+func isLocal(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Local
+}
+
+// authorised sends with a token, and once more with a new one if the server refuses it.
+func (c *Client) authorised(ctx context.Context, call call, body []byte) (*http.Response, error) {
 	cred, err := c.tokens.get(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("get token: %w", err)
@@ -214,13 +253,17 @@ func explain(ctx context.Context, call call, err error) error {
 		return own
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, errNoAnswer) {
-		return fmt.Errorf("%s: %w", call.route.ID, cause)
+		return networkFault{fmt.Errorf("%s: %w", call.route.ID, cause)}
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	return fmt.Errorf("%s %s: %w", call.route.Method, call.path, err)
+	err = fmt.Errorf("%s %s: %w", call.route.Method, call.path, err)
+	if ctx.Err() != nil {
+		return err
+	}
+	return networkFault{err}
 }
 
 var errNoAnswer = errors.New("no answer in time")

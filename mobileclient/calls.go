@@ -11,17 +11,17 @@ import (
 
 // Me says who is calling.
 func (c *Client) Me(ctx context.Context, opts ...CallOption) (api.Me, error) {
-	return fetch[api.Me](ctx, c, newCall(api.RouteMeGet, opts))
+	return fetch[api.Me](ctx, c, c.newCall(api.RouteMeGet, opts))
 }
 
 // DeleteMe removes the caller's personal data and sessions. Tasks stay with the organisation.
 func (c *Client) DeleteMe(ctx context.Context, opts ...CallOption) error {
-	return c.send(ctx, newCall(api.RouteMeDelete, opts))
+	return c.send(ctx, c.newCall(api.RouteMeDelete, opts))
 }
 
 // Organisation returns the caller's organisation.
 func (c *Client) Organisation(ctx context.Context, opts ...CallOption) (api.Organisation, error) {
-	return fetch[api.Organisation](ctx, c, newCall(api.RouteOrgGet, opts))
+	return fetch[api.Organisation](ctx, c, c.newCall(api.RouteOrgGet, opts))
 }
 
 // A TaskQuery chooses a page of tasks. Its zero value is the first page of all.
@@ -50,40 +50,40 @@ func (q TaskQuery) values() url.Values {
 
 // Tasks returns one page of the organisation's tasks, newest first.
 func (c *Client) Tasks(ctx context.Context, q TaskQuery, opts ...CallOption) (api.TaskList, error) {
-	call := newCall(api.RouteTasksList, opts)
+	call := c.newCall(api.RouteTasksList, opts)
 	call.query = q.values()
 	return fetch[api.TaskList](ctx, c, call)
 }
 
 // Task returns one task.
 func (c *Client) Task(ctx context.Context, id string, opts ...CallOption) (api.Task, error) {
-	return fetch[api.Task](ctx, c, newCall(api.RouteTasksGet, opts).of(id))
+	return fetch[api.Task](ctx, c, c.newCall(api.RouteTasksGet, opts).of(id))
 }
 
 // CreateTask creates a task.
 func (c *Client) CreateTask(ctx context.Context, task api.TaskCreate, opts ...CallOption) (api.Task, error) {
-	return fetch[api.Task](ctx, c, newCall(api.RouteTasksCreate, opts).with(task))
+	return fetch[api.Task](ctx, c, c.newCall(api.RouteTasksCreate, opts).with(task))
 }
 
 // UpdateTask changes the fields that are set: see [api.Some] and [api.Clear].
 func (c *Client) UpdateTask(ctx context.Context, id string, change api.TaskUpdate, opts ...CallOption) (api.Task, error) {
-	return fetch[api.Task](ctx, c, newCall(api.RouteTasksUpdate, opts).of(id).with(change))
+	return fetch[api.Task](ctx, c, c.newCall(api.RouteTasksUpdate, opts).of(id).with(change))
 }
 
-// DeleteTask deletes a task. Deleting it again is NOT_FOUND.
+// DeleteTask deletes a task. Deleting it again is NOT_FOUND, which is also what a retry is told if only the first answer was lost.
 func (c *Client) DeleteTask(ctx context.Context, id string, opts ...CallOption) error {
-	return c.send(ctx, newCall(api.RouteTasksDelete, opts).of(id))
+	return c.send(ctx, c.newCall(api.RouteTasksDelete, opts).of(id))
 }
 
 // Parse turns free text into task drafts and saves nothing.
 func (c *Client) Parse(ctx context.Context, request api.ParseRequest, opts ...CallOption) (api.ParseResult, error) {
-	return fetch[api.ParseResult](ctx, c, newCall(api.RouteTasksParse, opts).with(request))
+	return fetch[api.ParseResult](ctx, c, c.newCall(api.RouteTasksParse, opts).with(request))
 }
 
 // Export streams all of the organisation's tasks as CSV. The caller closes the stream; the context holds until then.
 // A stream that breaks off ends with an error other than io.EOF.
 func (c *Client) Export(ctx context.Context, opts ...CallOption) (io.ReadCloser, error) {
-	call := newCall(api.RouteTasksExport, opts)
+	call := c.newCall(api.RouteTasksExport, opts)
 	call.stream = true
 	resp, err := c.open(ctx, call)
 	if err != nil {
@@ -94,11 +94,11 @@ func (c *Client) Export(ctx context.Context, opts ...CallOption) (io.ReadCloser,
 
 // CreateReport reports a task to the administrators.
 func (c *Client) CreateReport(ctx context.Context, report api.ReportCreate, opts ...CallOption) (api.Report, error) {
-	return fetch[api.Report](ctx, c, newCall(api.RouteReportsCreate, opts).with(report))
+	return fetch[api.Report](ctx, c, c.newCall(api.RouteReportsCreate, opts).with(report))
 }
 
 // FetchLimits asks the server what the caller may still spend of each budget. It spends none of them but the edge. What
 // this client itself knows, without asking, [Client.Limits] says.
 func (c *Client) FetchLimits(ctx context.Context, opts ...CallOption) (api.Limits, error) {
-	return fetch[api.Limits](ctx, c, newCall(api.RouteLimitsGet, opts))
+	return fetch[api.Limits](ctx, c, c.newCall(api.RouteLimitsGet, opts))
 }

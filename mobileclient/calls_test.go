@@ -226,7 +226,7 @@ func TestAnExportOutlivesTheAttemptTimeout(t *testing.T) {
 func TestAnAttemptTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := pipeClient(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, mobileclient.WithAttemptTimeout(20*time.Second))
+		client := pipeClient(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, mobileclient.WithAttemptTimeout(20*time.Second), mobileclient.WithRetryWait(0))
 		began := time.Now()
 		_, err := client.Me(t.Context())
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "20s") || !strings.Contains(err.Error(), api.RouteMeGet) {

@@ -15,11 +15,13 @@ import (
 // spend the same budgets without knowing of each other.
 type Client struct {
 	base      string
+	contract  catalogue
 	http      *http.Client
 	userAgent string
 	timeout   time.Duration
 	tokens    *tokens // nil for a client without a credential.
 	mirror    *mirror
+	retries   *retrier
 }
 
 // New returns a client of the API at baseURL, such as "https://app.example.com". It sends nothing. The error names

@@ -30,9 +30,9 @@ func isUUID(text string) bool { return api.IsID(strings.ToLower(text)) }
 
 // callTo finds the route of an endpoint as Client.Limits takes it. A path that the contract does not have is charged like
 // any route of a user.
-func callTo(endpoint string) (call, error) {
-	if _, ok := api.RouteByID(endpoint); ok {
-		return newCall(endpoint, nil), nil
+func (c catalogue) callTo(endpoint string) (call, error) {
+	if call, ok := c[endpoint]; ok {
+		return call, nil
 	}
 	method, target, found := strings.Cut(endpoint, " ")
 	if !found {
@@ -42,19 +42,10 @@ func callTo(endpoint string) (call, error) {
 		return call{}, fmt.Errorf("%q is neither a route's id, such as tasks.parse, nor a path, such as /api/v1/tasks", endpoint)
 	}
 	target = normalise(target)
-	if id, ok := routeOf(method, target); ok {
-		return newCall(id, nil), nil
-	}
-	return call{endpoint: target}, nil
-}
-
-// routeOf finds the first route with that method, or any if it is empty, and that endpoint. A template's parameter is ":id" in
-// its endpoint, so a literal path such as /tasks/parse never matches one.
-func routeOf(method, endpoint string) (id string, ok bool) {
 	for _, r := range api.Routes() {
-		if (method == "" || strings.EqualFold(method, r.Method)) && endpointOf(r) == endpoint {
-			return r.ID, true
+		if (method == "" || strings.EqualFold(method, r.Method)) && c[r.ID].endpoint == target {
+			return c[r.ID], nil
 		}
 	}
-	return "", false
+	return call{endpoint: target, charges: api.Route{}.Charges()}, nil
 }

@@ -126,7 +126,7 @@ func (m *mirror) windowsOf(call call, cred *credential) []*window {
 	}
 	if cred != nil {
 		keys = append(keys, windowKey{identity: cred.identity, budget: api.BudgetEdgeCaller})
-		for _, name := range call.route.Charges() {
+		for _, name := range call.charges {
 			keys = append(keys, windowKey{identity: cred.identity, budget: name})
 		}
 	}
@@ -187,7 +187,7 @@ type Standing struct {
 // how long. An endpoint is a route's id such as "tasks.parse", or a path such as "/api/v1/tasks/:id", with a method
 // before it where the path has several, such as "POST /api/v1/tasks". What the server says is [Client.FetchLimits].
 func (c *Client) Limits(endpoint string) (Standing, error) {
-	call, err := callTo(endpoint)
+	call, err := c.contract.callTo(endpoint)
 	if err != nil {
 		return Standing{}, fmt.Errorf("limits of endpoint: %w", err)
 	}

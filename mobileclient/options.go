@@ -77,6 +77,19 @@ func WithLateGrace(d time.Duration) Option {
 	}
 }
 
+// WithRetryWait sets the longest wait before a retry; a call that would have to wait longer returns the error at once,
+// with the wait in it. It is 5 s unless set. 0 turns retries off.
+//
+// Calls that may be repeated without harm are retried after network faults and the statuses 502 and 503, any call once after a
+// 429: at most twice, after the server's Retry-After or a growing pause, and only while retries are rare among successes.
+// A retry passes the mirror like a first try.
+func WithRetryWait(longest time.Duration) Option {
+	return func(s *settings) {
+		s.check(longest >= 0, "WithRetryWait: %v is negative", longest)
+		s.retryWait = longest
+	}
+}
+
 // A CallOption sets something of one call.
 type CallOption func(*callSettings)
 
@@ -91,6 +104,8 @@ type settings struct {
 	http      *http.Client
 	userAgent string
 	timeout   time.Duration
+	retryWait time.Duration
+	tries     int
 	mirror    mirrorSettings
 	faults    []error
 }
@@ -103,7 +118,7 @@ const (
 )
 
 func newSettings() settings {
-	return settings{userAgent: defaultUserAgent, timeout: defaultTimeout, mirror: defaultMirror()}
+	return settings{userAgent: defaultUserAgent, timeout: defaultTimeout, retryWait: defaultRetryWait, tries: maxTries, mirror: defaultMirror()}
 }
 
 func (s *settings) check(ok bool, format string, args ...any) {
@@ -113,8 +128,10 @@ func (s *settings) check(ok bool, format string, args ...any) {
 }
 
 func (s *settings) client(base string) *Client {
-	c := &Client{base: base, userAgent: s.userAgent, timeout: s.timeout, mirror: newMirror(s.mirror)}
-	c.http = s.httpClient()
+	c := &Client{
+		base: base, contract: newCatalogue(), http: s.httpClient(), userAgent: s.userAgent, timeout: s.timeout,
+		mirror: newMirror(s.mirror), retries: newRetrier(s.retryWait, s.tries),
+	}
 	if s.source != nil {
 		c.tokens = newTokens(s.source, c.mirror.now)
 	}

@@ -152,7 +152,7 @@ func (t *ticket) judge(resp *http.Response) (unspent func(budget string) bool) {
 		return func(string) bool { return false }
 	case resp.StatusCode == http.StatusUnauthorized:
 		t.rejected()
-		return func(budget string) bool { return slices.Contains(t.call.route.Charges(), budget) }
+		return func(budget string) bool { return slices.Contains(t.call.charges, budget) }
 	case authenticated(resp):
 		t.cred.accepted = true
 		return func(budget string) bool { return budget == api.BudgetEdge }

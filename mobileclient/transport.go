@@ -2,6 +2,7 @@ package mobileclient
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptrace"
 )
@@ -19,7 +20,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	_, traced := t.base.(*http.Transport)
 	defer ticket.failed(traced) // Nothing is left to do where an answer came.
-	resp, err := t.base.RoundTrip(req.WithContext(ticket.watch(req.Context())))
+	resp, err := t.base.RoundTrip(once(req.WithContext(ticket.watch(req.Context()))))
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +43,22 @@ func (t *ticket) watch(ctx context.Context) context.Context {
 		WroteHeaders: t.noteWritten,
 	})
 }
+
+// once keeps net/http from sending a request again by itself after a connection broke: nobody would have asked the
+// mirror. The client sends such calls again, if the mirror lets it. By net/http's documentation what it may repeat
+// is a request that is idempotent and has no body, or has GetBody.
+func once(req *http.Request) *http.Request {
+	if req.Method == http.MethodGet {
+		req.Body, req.GetBody = empty{}, nil
+	}
+	return req
+}
+
+// empty is a body of nothing that net/http does not know to be one.
+type empty struct{}
+
+func (empty) Read([]byte) (int, error) { return 0, io.EOF }
+func (empty) Close() error             { return nil }
 
 // closeBody does what a RoundTripper owes its caller also when it sends nothing.
 func closeBody(req *http.Request) {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -151,27 +153,53 @@ func TestAnAnswerGivenUpOnHoldsTheSlotForTheLateGraceToo(t *testing.T) {
 	})
 }
 
-// TestASilentReplayTakesAnotherSlot lets the server close a kept connection under a request that it has read: net/http
-// then sends a GET again by itself.
-func TestASilentReplayTakesAnotherSlot(t *testing.T) {
+// TestABrokenConnectionIsTriedAgainThroughTheMirror lets the server close a kept connection under a request that it
+// has read: by itself net/http would send a GET again without asking.
+func TestABrokenConnectionIsTriedAgainThroughTheMirror(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var arrivals atomic.Int64
-		client := pipeClient(t, func(w http.ResponseWriter, r *http.Request) {
-			if arrivals.Add(1) == 2 {
-				panic(http.ErrAbortHandler)
-			}
-			ok(w, r)
-		})
-		for range 2 {
+	for limit, wantArrivals := range map[int64]int64{100: 3, 2: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			var arrivals atomic.Int64
+			client := pipeClient(t, func(w http.ResponseWriter, r *http.Request) {
+				if arrivals.Add(1) == 2 {
+					panic(http.ErrAbortHandler)
+				}
+				ok(w, r)
+			}, mobileclient.WithBudget("user", limit, time.Minute))
 			if _, err := client.Me(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			_, err := client.Me(t.Context())
+			if (err == nil) != (limit == 100) || errors.Is(err, mobileclient.ErrRateLimited) {
+				t.Errorf("limit %d: %v", limit, err)
+			}
+			if got := arrivals.Load(); got != wantArrivals {
+				t.Errorf("limit %d: %d arrivals, want %d", limit, got, wantArrivals)
+			}
+		})
+	}
+}
+
+// TestAReplayBelowTheClientTakesAnotherSlot is for transports that send again by themselves all the same.
+func TestAReplayBelowTheClientTakesAnotherSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := clientOver(t, roundTripper(func(r *http.Request) (*http.Response, error) {
+			trace := httptrace.ContextClientTrace(r.Context())
+			trace.GetConn("server.example:80")
+			trace.GotConn(httptrace.GotConnInfo{}) // A kept connection that is found dead before anything is written.
+			for range 2 {
+				trace.GotConn(httptrace.GotConnInfo{})
+				trace.WroteHeaders()
+			}
+			rec := httptest.NewRecorder()
+			ok(rec, r)
+			return rec.Result(), nil
+		}))
+		if _, err := client.Me(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-		if got := arrivals.Load(); got != 3 {
-			t.Fatalf("%d arrivals: the replay that this test is about did not happen", got)
-		}
-		wantRemaining(t, client, api.RouteMeGet, 97)
+		wantRemaining(t, client, api.RouteMeGet, 98)
 		time.Sleep(held)
 		wantRemaining(t, client, api.RouteMeGet, 99) // The one that got no answer may still come.
 		time.Sleep(10 * time.Second)
@@ -187,7 +215,7 @@ func TestATransportThatReportsNothingIsTakenToHaveSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lost := errors.New("lost")
-		client := clientOver(t, roundTripper(func(*http.Request) (*http.Response, error) { return nil, lost }))
+		client := clientOver(t, roundTripper(func(*http.Request) (*http.Response, error) { return nil, lost }), mobileclient.WithRetryWait(0))
 		if _, err := client.Me(t.Context()); !errors.Is(err, lost) {
 			t.Errorf("got %v", err)
 		}

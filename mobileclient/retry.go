@@ -1,0 +1,134 @@
+package mobileclient
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"example.com/gatehouse/api"
+)
+
+const (
+	// maxTries is how often a call is sent at most.
+	maxTries = 3
+	// firstBackoff is the wait before the first retry where the server names none; it doubles with each.
+	firstBackoff = 200 * time.Millisecond
+	// defaultRetryWait is the longest wait before a retry: as long as a 503 asks for.
+	defaultRetryWait = api.UnavailableRetryAfter
+	// maxJitter is the most that is added to a wait, so that clients refused together do not come back together.
+	maxJitter = 2 * time.Second
+	// A retry costs retryCost, an answer earns 1 back, and no more than retryCapacity is saved: ten retries in a row, and
+	// one for ten answers for good. So a server that is down is asked little more than once a call.
+	retryCost     = 10
+	retryCapacity = 10 * retryCost
+)
+
+// A retrier decides whether a call is sent again. Its budget of retries is one for all calls of the client.
+type retrier struct {
+	longest time.Duration // The longest wait; a retry that would have to wait longer is left to the caller.
+	tries   int
+
+	mu    sync.Mutex
+	saved int
+}
+
+func newRetrier(longest time.Duration, tries int) *retrier {
+	return &retrier{longest: longest, tries: tries, saved: retryCapacity}
+}
+
+// next says after which wait the call is to be sent again, if at all. Every retry passes the mirror like a first try.
+func (r *retrier) next(call call, try int, err error) (time.Duration, bool) {
+	if healthy(err) {
+		r.earn()
+		return 0, false
+	}
+	if try >= r.tries || !retriable(call, try, err) {
+		return 0, false
+	}
+	wait := firstBackoff << (try - 1)
+	var e *Error
+	if errors.As(err, &e) {
+		wait = max(wait, e.Wait())
+	}
+	if wait > r.longest || !r.spend() {
+		return 0, false
+	}
+	return wait + jitter(wait), true
+}
+
+// healthy says that the server did its work, also where its answer is that it cannot do what was asked.
+func healthy(err error) bool {
+	var e *Error
+	return err == nil || errors.As(err, &e) && !e.Local && e.Status < 500 && e.Status != http.StatusTooManyRequests
+}
+
+// retriable says whether another try could help and can do no harm: what may have been done already is repeated only
+// where that changes nothing. A 429 did nothing, so any call may follow it, once. What the client refused itself, or the
+// caller ended, is not repeated.
+func retriable(call call, try int, err error) bool {
+	var e *Error
+	switch {
+	case !errors.As(err, &e):
+		return call.idempotent() && isNetworkFault(err)
+	case e.Local:
+		return false
+	case e.Code == api.CodeRateLimitExceeded:
+		return try == 1 && e.Details.RetryAfter > 0
+	case e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable:
+		return call.idempotent()
+	}
+	return false
+}
+
+func (c call) idempotent() bool {
+	return c.route.Method == http.MethodGet || c.route.Method == http.MethodDelete || c.route.Method == http.MethodPut
+}
+
+// A networkFault is an attempt's end without an answer that neither the caller nor the client itself brought about.
+type networkFault struct{ error }
+
+func (f networkFault) Unwrap() error { return f.error }
+
+func isNetworkFault(err error) bool {
+	var f networkFault
+	return errors.As(err, &f)
+}
+
+func (r *retrier) earn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.saved = min(r.saved+1, retryCapacity)
+}
+
+func (r *retrier) spend() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.saved < retryCost {
+		return false
+	}
+	r.saved -= retryCost
+	return true
+}
+
+// jitter only adds: whoever comes before Retry-After is refused again.
+func jitter(wait time.Duration) time.Duration {
+	return rand.N(min(max(wait/4, time.Millisecond), maxJitter))
+}
+
+// pause waits, and is false where the context ends first; a deadline that lies before the end of the wait ends it at once.
+func pause(ctx context.Context, wait time.Duration) bool {
+	if until, ok := ctx.Deadline(); ok && time.Until(until) < wait {
+		return false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,379 @@
+package mobileclient
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/ratelimit/memory"
+)
+
+// A network is a transport whose legs take as long as chance has it: most are quick, some take seconds, so that requests
+// overtake each other. Behind it is the server's own engine, with the table's budgets.
+type network struct {
+	store *memory.Store
+	// stretch multiplies delays; 0 makes every leg 50 ms and nothing else happen.
+	stretch float64
+
+	mu      sync.Mutex
+	known   bool // The server knows the credential.
+	refused map[string]int
+	served  int
+
+	// The mutants: what the client would do wrong.
+	heldFromSend    bool
+	replays         bool // net/http is left to send again by itself
+	replayUncounted bool // and nobody looks.
+}
+
+// slowClock is the least rate of the server's clock, against the client's, that the default guard allows for.
+const slowClock = 1 / 1.0099
+
+// The longest legs. What the client gave up on must arrive within its late grace.
+const (
+	longestLeg   = 9 * time.Second
+	longestPause = 8 * time.Second
+	giveUpAfter  = 8 * time.Second
+)
+
+func newNetwork(rate float64) *network {
+	began := time.Now()
+	clock := func() time.Duration { return time.Duration(float64(time.Since(began)) * rate) }
+	return &network{store: memory.New(memory.Config{Clock: clock}), stretch: 1, refused: map[string]int{}}
+}
+
+type chanceKey struct{}
+
+// RoundTrip carries one request. The chance comes with the request's context, so that each worker has its own.
+func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
+	chance := r.Context().Value(chanceKey{}).(*rand.Rand)
+	trace := httptrace.ContextClientTrace(r.Context())
+	trace.GetConn(r.URL.Host)
+	if n.happens(chance, 0.01) {
+		return nil, errors.New("no connection")
+	}
+	n.leave(r, trace)
+	if n.happens(chance, 0.02) {
+		n.breakOff(r, chance)
+		if !n.replays && !replayable(r) {
+			return nil, errors.New("connection broke")
+		}
+		if !n.replayUncounted {
+			n.leave(r, trace)
+		}
+	}
+	return n.carry(r, chance)
+}
+
+// breakOff loses the connection of a request that is on its way: it arrives, and its answer goes nowhere.
+func (n *network) breakOff(r *http.Request, chance *rand.Rand) {
+	leg := n.leg(chance)
+	go func() {
+		time.Sleep(leg)
+		n.decide(r)
+	}()
+}
+
+// replayable is net/http's rule for what it sends again by itself.
+func replayable(r *http.Request) bool {
+	return r.Method == http.MethodGet && (r.Body == nil || r.Body == http.NoBody || r.GetBody != nil)
+}
+
+func (n *network) leave(r *http.Request, trace *httptrace.ClientTrace) {
+	trace.GotConn(httptrace.GotConnInfo{})
+	trace.WroteHeaders()
+	if n.heldFromSend {
+		ticketOf(r.Context()).answered(&http.Response{StatusCode: http.StatusOK})
+	}
+}
+
+// carry brings the request to the server and the answer back, unless the client gives up meanwhile: then the request
+// still arrives.
+func (n *network) carry(r *http.Request, chance *rand.Rand) (*http.Response, error) {
+	out, back := n.leg(chance), n.leg(chance)
+	if n.happens(chance, 0.005) {
+		out += time.Duration(chance.Int64N(int64(longestPause)))
+	}
+	answers := make(chan *http.Response, 1)
+	go func() {
+		time.Sleep(out)
+		answer := n.decide(r)
+		time.Sleep(back)
+		answers <- answer
+	}()
+	select {
+	case answer := <-answers:
+		return answer, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+func (n *network) happens(chance *rand.Rand, probability float64) bool {
+	return n.stretch > 0 && chance.Float64() < probability
+}
+
+func (n *network) leg(chance *rand.Rand) time.Duration {
+	if n.stretch == 0 {
+		return 50 * time.Millisecond
+	}
+	leg := time.Duration(20 + 20*chance.ExpFloat64()*n.stretch)
+	if chance.Float64() < 0.2 {
+		leg = time.Duration(chance.Float64() * chance.Float64() * longestLeg.Seconds() * 1000)
+	}
+	return min(leg*time.Millisecond, longestLeg)
+}
+
+// decide is the server: the edge first, the others in one decision behind it.
+func (n *network) decide(r *http.Request) *http.Response {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	route := r.Context().Value(routeKey{}).(api.Route)
+	ok := n.edge() && n.take(append(route.Charges(), EndpointBudget+" "+route.Path)...)
+	if !ok {
+		return n.answer(http.StatusTooManyRequests, api.NewRateLimitProblem("", time.Second))
+	}
+	n.served++
+	return n.answer(http.StatusOK, struct{}{})
+}
+
+// edge charges a stranger's address, and moves the charge once it is known who calls.
+func (n *network) edge() bool {
+	if n.known {
+		return n.take(api.BudgetEdgeCaller)
+	}
+	n.known = n.take(api.BudgetEdge) && n.take(api.BudgetEdgeCaller)
+	return n.known
+}
+
+func (n *network) take(budgets ...string) bool {
+	var charges []ratelimit.Charge
+	for _, name := range budgets {
+		charges = append(charges, ratelimit.Charge{Key: ratelimit.Key{Budget: name, ID: "alice"}, Limit: limitOf(name), Cost: 1})
+	}
+	verdicts, err := n.store.Take(context.Background(), charges)
+	if err != nil {
+		panic(err)
+	}
+	ok := true
+	for i, v := range verdicts {
+		if !v.OK {
+			ok = false
+			n.refused[budgets[i]]++
+		}
+	}
+	return ok
+}
+
+func limitOf(name string) ratelimit.Limit {
+	b, ok := api.BudgetNamed(name)
+	if !ok {
+		return ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: EndpointLimit, Window: EndpointWindow}
+	}
+	if b.Algorithm == api.Bucket {
+		return ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: b.Limit, Refill: b.Refill}
+	}
+	return ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: b.Limit, Window: b.Window}
+}
+
+// seen is how often each budget refused, and how many requests were served.
+func (n *network) seen() (refused map[string]int, served int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.refused), n.served
+}
+
+func (n *network) answer(status int, body any) *http.Response {
+	text := []byte("{}")
+	if status != http.StatusOK {
+		text = fmt.Appendf(nil, `{"code":%q}`, body.(api.Problem).Code)
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text))}
+}
+
+// The routes that the workers call, each with its weight.
+var traffic = []struct {
+	weight int
+	route  string
+}{{8, api.RouteTasksList}, {4, api.RouteMeGet}, {3, api.RouteTasksCreate}, {2, api.RouteTasksParse}, {1, api.RouteTasksExport}, {1, api.RouteReportsCreate}}
+
+type routeKey struct{}
+
+// A load is one simulated run: workers that call as fast as the client lets them.
+type load struct {
+	seed    uint64
+	minutes int
+	workers int
+	// one makes every call the same.
+	one string
+}
+
+// run returns what the workers saw. It must run in a bubble.
+func (l load) run(t *testing.T, n *network, client *Client) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(l.minutes)*time.Minute)
+	defer cancel()
+	var workers sync.WaitGroup
+	for i := range l.workers {
+		workers.Go(func() {
+			chance := rand.New(rand.NewPCG(l.seed, uint64(i)))
+			ctx := context.WithValue(ctx, chanceKey{}, chance)
+			for ctx.Err() == nil {
+				l.call(ctx, client, chance)
+			}
+		})
+	}
+	workers.Wait()
+	time.Sleep(time.Minute) // For what is still on its way.
+}
+
+func (l load) call(ctx context.Context, client *Client, chance *rand.Rand) {
+	id := l.one
+	if id == "" {
+		id = pick(chance)
+	}
+	call := client.newCall(id, nil)
+	_, err := fetch[struct{}](context.WithValue(ctx, routeKey{}, call.route), client, call)
+	var refusal *Error
+	if errors.As(err, &refusal) && refusal.Local {
+		sleep(ctx, refusal.Wait()+time.Duration(chance.Int64N(int64(3*time.Second))))
+		return
+	}
+	sleep(ctx, time.Duration(chance.ExpFloat64()*float64(50*time.Millisecond)))
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+func pick(chance *rand.Rand) string {
+	total := 0
+	for _, t := range traffic {
+		total += t.weight
+	}
+	at := chance.IntN(total)
+	for _, t := range traffic {
+		if at -= t.weight; at < 0 {
+			return t.route
+		}
+	}
+	panic("unreachable")
+}
+
+func simulatedClient(t *testing.T, n *network, opts ...Option) *Client {
+	t.Helper()
+	opts = append([]Option{
+		WithHTTPClient(&http.Client{Transport: n}), WithTokenSource(StaticToken("alice")), WithAttemptTimeout(giveUpAfter),
+	}, opts...)
+	client, err := New("http://server.example", opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// TestTheServerNeverRefuses is the promise: whatever the network does, no request that the mirror lets pass is refused.
+func TestTheServerNeverRefuses(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				rate := 1.0
+				if seed%2 == 1 {
+					rate = slowClock
+				}
+				n := newNetwork(rate)
+				defer n.store.Close()
+				load{seed: seed, minutes: 6, workers: 30}.run(t, n, simulatedClient(t, n))
+				refused, served := n.seen()
+				if len(refused) > 0 {
+					t.Errorf("the server refused: %v (and served %d)", refused, served)
+				}
+				if served < 400 {
+					t.Errorf("only %d requests were served: the run shows nothing", served)
+				}
+			})
+		})
+	}
+}
+
+// TestMutantsAreCaught shows that the simulation can fail: each mutant is refused by the server.
+func TestMutantsAreCaught(t *testing.T) {
+	t.Parallel()
+	mutants := map[string]struct {
+		rate   float64
+		one    string
+		opts   []Option
+		mutate func(*network, *Client)
+	}{
+		"slots held from the send":           {rate: 1, mutate: func(n *network, _ *Client) { n.heldFromSend = true }},
+		"half the guard under a slow server": {rate: slowClock, one: api.RouteTasksExport, opts: []Option{WithGuard(0.005)}, mutate: func(n *network, _ *Client) { n.stretch = 0 }},
+		"per-endpoint budgets only": {rate: 1, mutate: func(_ *network, c *Client) {
+			c.mirror.budgets = map[string]allowance{EndpointBudget: c.mirror.budgets[EndpointBudget]}
+		}},
+		"replays unchecked":                   {rate: 1, mutate: func(n *network, _ *Client) { n.replays = true }},
+		"replays uncounted":                   {rate: 1, mutate: func(n *network, _ *Client) { n.replays, n.replayUncounted = true, true }},
+		"no grace for what was given up":      {rate: 1, opts: []Option{WithLateGrace(0)}, mutate: func(n *network, _ *Client) { n.stretch = 20 }},
+		"a route's own budget is not checked": {rate: 1, one: api.RouteTasksCreate, mutate: func(_ *network, c *Client) { delete(c.mirror.budgets, "tasks.write") }},
+	}
+	for name, mutant := range mutants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(8) {
+				if mutantRefused(t, seed, mutant.rate, mutant.one, mutant.opts, mutant.mutate) {
+					return
+				}
+			}
+			t.Error("the server refused nothing: the simulation does not see this fault")
+		})
+	}
+}
+
+func mutantRefused(t *testing.T, seed uint64, rate float64, one string, opts []Option, mutate func(*network, *Client)) (refused bool) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(rate)
+		defer n.store.Close()
+		client := simulatedClient(t, n, opts...)
+		mutate(n, client)
+		load{seed: seed, minutes: 6, workers: 30, one: one}.run(t, n, client)
+		budgets, _ := n.seen()
+		refused = len(budgets) > 0
+	})
+	return refused
+}
+
+// TestTheMirrorCostsLittle holds the throughput to within 2 % of what the rule allows: the limit in each window + answer
+// time + guard.
+func TestTheMirrorCostsLittle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const minutes = 20
+		n := newNetwork(1)
+		defer n.store.Close()
+		n.stretch = 0
+		load{minutes: minutes, workers: 30, one: api.RouteMeGet}.run(t, n, simulatedClient(t, n))
+		cycle := held + 100*time.Millisecond
+		ideal := 100 * float64(minutes*time.Minute) / float64(cycle)
+		if _, served := n.seen(); float64(served) < 0.98*ideal {
+			t.Errorf("served %d, the rule allows %.0f", served, ideal)
+		}
+	})
+}
+
+// held is how long the default guard holds a slot of a minute's budget after its answer.
+const held = time.Minute + time.Minute/100
