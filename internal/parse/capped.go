@@ -34,6 +34,7 @@ func (t cappedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // cappedBody is a body of which at most left bytes more may be read.
 type cappedBody struct {
 	io.ReadCloser
+
 	left int
 }
 

@@ -18,11 +18,12 @@ import (
 
 // FuzzLocal checks what holds for every text at every moment in every zone.
 func FuzzLocal(f *testing.F) {
-	for _, text := range append(hostile(2000), "", "Call Bob tomorrow at 5pm #work !high", "Friday:\n- a; b -- c\n  d",
-		"a\xff\xfe\xf0\x9f #\xffx", "קנה חלב tomorrow #בית \u202e!high", "in 9999 years", "0000-00-00", "24:00 31.12.9999") {
+	for _, text := range append(hostile(250), "", "Call Bob tomorrow at 5pm #work !high", "Friday:\n- a; b -- c\n  d",
+		"a\xff\xfe\xf0\x9f #\xffx", "קנה חלב tomorrow #בית \u202e!high", "in 9999 years", "0000-00-00",
+		strings.Repeat("at 5 ", 400), strings.Repeat("#", 5000)) {
 		f.Add(text, int64(1_796_202_930), "Europe/Berlin")
-		f.Add(text, int64(253_402_300_799), "Pacific/Apia") // the last second of the year 9999
 	}
+	f.Add("tomorrow 24:00", int64(253_402_300_799), "Pacific/Apia") // the last second of the year 9999
 	f.Fuzz(func(t *testing.T, text string, now int64, zone string) {
 		loc, err := time.LoadLocation(zone)
 		if err != nil {

@@ -64,6 +64,7 @@ type standpoint struct {
 // A reading is one text being read: what is known so far.
 type reading struct {
 	standpoint
+
 	wall    time.Time // now on the wall clock
 	starts  []int     // where the text's words begin, in bytes
 	said    moment
@@ -164,6 +165,7 @@ func (m moment) half() time.Duration {
 // A boundRule is a rule at work for one reading.
 type boundRule struct {
 	rule
+
 	reading *reading
 }
 

@@ -35,7 +35,7 @@ func (l *Local) drafts(req Request) []Draft {
 			heading = finding{}
 		}
 		found := l.read(text, p, standpoint{req.Now, req.Location, heading.day})
-		found.locate(offsets)
+		found.Spans = spansOf(found.phrases, offsets)
 		switch {
 		case p.heading:
 			heading = found
@@ -49,6 +49,7 @@ func (l *Local) drafts(req Request) []Draft {
 // A finding is a draft with what is still needed to place it.
 type finding struct {
 	Draft
+
 	piece   piece
 	phrases []phrase  // in bytes of the text
 	day     time.Time // the day that is said, on the wall clock
@@ -77,14 +78,6 @@ func (f finding) covers(p piece) bool {
 	return f.piece.heading && p.listed && (p.indent > f.piece.indent || !f.piece.listed)
 }
 
-// locate turns the phrases into spans.
-func (f *finding) locate(offsets []int) {
-	f.Spans = make([]Span, len(f.phrases))
-	for i, p := range f.phrases {
-		f.Spans[i] = Span{Start: offsets[p.start], End: offsets[p.end], Kind: p.kind}
-	}
-}
-
 // under is the draft with what its heading says; an empty heading says nothing. The heading's spans go to the first
 // draft that takes them over, so that no two drafts claim the same words.
 func (f finding) under(heading *Draft) Draft {
@@ -105,6 +98,15 @@ func (f finding) under(heading *Draft) Draft {
 		heading.Spans = nil
 	}
 	return d
+}
+
+// spansOf are the phrases as spans.
+func spansOf(phrases []phrase, offsets []int) []Span {
+	spans := make([]Span, len(phrases))
+	for i, p := range phrases {
+		spans[i] = Span{Start: offsets[p.start], End: offsets[p.end], Kind: p.kind}
+	}
+	return spans
 }
 
 // masked is line with the phrases made unreadable, byte for byte, so that nothing is understood twice or across them.

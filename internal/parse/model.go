@@ -88,7 +88,7 @@ func newCompletions(config ModelConfig) openai.ChatCompletionService {
 // Estimate is the most that Parse can cost, in tokens: a token is at least one byte of the prompt, and the answer is
 // limited.
 func (m *Model) Estimate(req Request) int64 {
-	return promptBytes(m.params(req.settled())) + int64(m.config.MaxTokens)
+	return m.promptBytes(req.settled()) + int64(m.config.MaxTokens)
 }
 
 // Parse asks the model. An error is that of ctx, or ErrUpstream if there is no fallback; the result says even then
@@ -115,8 +115,12 @@ func (m *Model) Parse(ctx context.Context, req Request) (Result, error) {
 func (m *Model) ask(ctx context.Context, req Request) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.config.Timeout)
 	defer cancel()
+	params, err := m.params(req)
+	if err != nil {
+		return Result{Parser: ModelParser}, err
+	}
 	var reached atomic.Bool
-	completion, err := m.completions.New(traced(ctx, &reached), m.params(req))
+	completion, err := m.completions.New(traced(ctx, &reached), params)
 	result := Result{Parser: ModelParser, Reached: reached.Load()}
 	if err != nil {
 		result.Reached = mayHaveCost(err, result.Reached)
@@ -139,8 +143,7 @@ func traced(ctx context.Context, reached *atomic.Bool) context.Context {
 // mayHaveCost reports whether the model may have worked on a call that failed. With a status of 4xx the API turned the
 // request away before any model saw it: a wrong key or name, no quota.
 func mayHaveCost(err error, sent bool) bool {
-	var answer *openai.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*openai.Error](err); ok {
 		return answer.StatusCode >= http.StatusInternalServerError
 	}
 	return sent

@@ -104,22 +104,30 @@ func TestModelReadsDrafts(t *testing.T) {
 	checkDrafts(t, req.Text, result.Drafts)
 }
 
+// sentBody is what of a request to the model the tests look at.
+type sentBody struct {
+	Model     string        `json:"model"`
+	MaxTokens int           `json:"max_completion_tokens"`
+	Messages  []sentMessage `json:"messages"`
+	Format    struct {
+		Type   string `json:"type"`
+		Schema struct {
+			Strict bool           `json:"strict"`
+			Schema map[string]any `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
+}
+
+type sentMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
 // TestModelSendsOneRequest looks at what goes out: the settings, the schema, and the text as data in its own message.
 func TestModelSendsOneRequest(t *testing.T) {
 	t.Parallel()
 	var sent []*http.Request
-	var body struct {
-		Model     string `json:"model"`
-		MaxTokens int    `json:"max_completion_tokens"`
-		Messages  []struct{ Role, Content string }
-		Format    struct {
-			Type   string
-			Schema struct {
-				Strict bool
-				Schema map[string]any
-			} `json:"json_schema"`
-		} `json:"response_format"`
-	}
+	var body sentBody
 	var size int
 	model := fakeModel(t, parse.ModelConfig{MaxTokens: 700, Fallback: local()}, func(w http.ResponseWriter, r *http.Request) {
 		sent = append(sent, r)

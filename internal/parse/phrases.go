@@ -88,7 +88,7 @@ func hourOf(part string) time.Duration {
 }
 
 // readISO reads year, month, day and perhaps hour, minute, offset: a date and time with an offset is a moment by itself.
-func readISO(w []string, r *reading) (moment, bool) {
+func readISO(w []string, _ *reading) (moment, bool) {
 	d, ok := dateOf(w[0], w[1], w[2])
 	if !ok || w[3] == "" {
 		return onDate(d, ""), ok

@@ -2,8 +2,8 @@ package parse
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -51,13 +51,14 @@ func object(properties map[string]any) map[string]any {
 }
 
 // params is the whole request to the model.
-func (m *Model) params(req Request) openai.ChatCompletionNewParams {
+func (m *Model) params(req Request) (openai.ChatCompletionNewParams, error) {
+	question, err := question(req)
 	return openai.ChatCompletionNewParams{
 		Model:               m.config.Model,
 		MaxCompletionTokens: openai.Int(int64(m.config.MaxTokens)),
 		Messages: []openai.ChatCompletionMessageParamUnion{
 			openai.SystemMessage(instructions),
-			openai.UserMessage(question(req)),
+			openai.UserMessage(question),
 		},
 		ResponseFormat: openai.ChatCompletionNewParamsResponseFormatUnion{
 			OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{
@@ -66,25 +67,32 @@ func (m *Model) params(req Request) openai.ChatCompletionNewParams {
 				},
 			},
 		},
-	}
+	}, err
 }
 
 // question is the user message. It names the zone by its offset too, for names that the model does not know.
-func question(req Request) string {
+func question(req Request) (string, error) {
 	now := req.Now.In(req.Location)
-	q, _ := json.Marshal(map[string]string{ // a map of strings always encodes
+	q, err := json.Marshal(map[string]string{
 		"now":      now.Format("Monday 2006-01-02T15:04-07:00"),
 		"timezone": req.Location.String(),
 		"text":     cleaned(req.Text),
 	})
-	return string(q)
+	if err != nil {
+		return "", fmt.Errorf("encode question: %w", err)
+	}
+	return string(q), nil
 }
 
-// promptBytes is the size of the request in bytes.
-func promptBytes(params openai.ChatCompletionNewParams) int64 {
+// promptBytes is the size of the request in bytes; 0 if there can be none, which then costs nothing.
+func (m *Model) promptBytes(req Request) int64 {
+	params, err := m.params(req)
+	if err != nil {
+		return 0
+	}
 	body, err := json.Marshal(params)
 	if err != nil {
-		return math.MaxInt32 // no such request can be sent; no budget lets it pass
+		return 0
 	}
 	return int64(len(body))
 }
