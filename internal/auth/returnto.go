@@ -14,7 +14,7 @@ const maxReturnTo = 2048
 // It is strict where browsers and proxies are known to differ: backslashes, control characters (which browsers drop),
 // dot segments, and doubled slashes, each also in percent-encoded form.
 func LocalPath(text string) string {
-	if len(text) > maxReturnTo || !strings.HasPrefix(text, "/") || !isPlain(text) {
+	if len(text) > maxReturnTo || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || !isPlain(text) {
 		return "/"
 	}
 	u, err := url.Parse(text)
