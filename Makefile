@@ -51,8 +51,8 @@ test-web: web/node_modules/.package-lock.json ## Run the web page's tests alone
 	cd web && npm test
 
 .PHONY: check
-check: vet lint vulnerabilities verify ## Run every check that is not a test
-	go test ./internal/house
+check: vet lint vulnerabilities verify check-web ## Run every check that is not a test, and the rules of imports
+	go test -run 'Imports|Contract|ModulePath|Dependencies' ./internal/house
 
 .PHONY: vet
 vet:
@@ -71,9 +71,14 @@ vulnerabilities:
 verify: ## Check that what is generated is what `make generate` would write
 	@bash scripts/verify-generated
 
+.PHONY: check-web
+check-web: web/node_modules/.package-lock.json
+	cd web && npm run check
+
 .PHONY: fmt
-fmt: ## Format the Go code
+fmt: ## Format the code
 	$(TOOL) golangci-lint fmt
+	cd web && npm run fmt
 
 .PHONY: generate
 generate: ## Write anew what is generated: database access, OpenAPI, .env.example, the settings in README.md
@@ -88,10 +93,11 @@ bench: ## Run the benchmarks
 web: web/dist/index.html ## Build the web page that the server embeds
 
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@bash scripts/setup node
 	cd web && npm ci
 	@touch $@
 
-web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
+web/dist/index.html: web/node_modules/.package-lock.json api/spec/openapi.json $(WEB_SOURCES)
 	cd web && npm run build
 	@touch $@
 

@@ -25,7 +25,6 @@ const (
 	when       = "github.com/olebedev/when"
 	openAI     = "github.com/openai/openai-go/v3"
 	prometheus = "github.com/prometheus/client_golang"
-	envParser  = "github.com/caarlos0/env/v11"
 	rapid      = "pgregory.net/rapid"
 	xMod       = "golang.org/x/mod"
 )
@@ -52,7 +51,7 @@ var rules = map[string]rule{
 	"internal/app":    {all: true},
 	"internal/house":  {},
 	"internal/devdb":  {},
-	"internal/config": {own: []string{"api"}, modules: []string{envParser}},
+	"internal/config": {own: []string{"api"}},
 	"internal/telemetry": {
 		modules: []string{prometheus},
 	},
@@ -64,7 +63,8 @@ var rules = map[string]rule{
 	"internal/ratelimit/redis":           {own: []string{"internal/ratelimit"}, modules: []string{goRedis}},
 	"internal/ratelimit/redis/redistest": {modules: []string{goRedis}, test: true},
 	"internal/ratelimit/ratelimittest": {
-		own: []string{"internal/ratelimit", "internal/slidinglog"}, modules: []string{rapid}, test: true,
+		own:     []string{"internal/ratelimit", "internal/ratelimit/memory", "internal/slidinglog"},
+		modules: []string{rapid}, test: true,
 	},
 
 	"internal/dbgen": {modules: []string{pgx, uuid}},
