@@ -129,14 +129,29 @@ func CheckCharges(charges []Charge) error {
 		if c.Cost < 0 {
 			return fmt.Errorf("%w: cost %d of budget %q is negative", ErrCharge, c.Cost, c.Key.Budget)
 		}
+		if c.Limit.plainLog() {
+			continue // What nearly every limit is, told in a few instructions.
+		}
 		if err := c.Limit.Check(); err != nil {
 			return fmt.Errorf("%w: budget %q: %w", ErrCharge, c.Key.Budget, err)
 		}
+	}
+	return checkTwice(charges)
+}
+
+func checkTwice(charges []Charge) error {
+	for i := range charges {
 		for j := range charges[:i] {
-			if charges[j].Key == c.Key {
-				return fmt.Errorf("%w: budget %q is charged twice for one key: add the costs", ErrCharge, c.Key.Budget)
+			if charges[j].Key == charges[i].Key {
+				return fmt.Errorf("%w: budget %q is charged twice for one key: add the costs", ErrCharge, charges[i].Key.Budget)
 			}
 		}
 	}
 	return nil
+}
+
+// plainLog says that the limit is a log that Check passes, of whole milliseconds.
+func (l *Limit) plainLog() bool {
+	return l.Algorithm == SlidingLog && uint64(l.N) <= MaxLog && l.Refill == 0 &&
+		l.Window >= MinWindow && l.Window <= MaxWindow && l.Window%time.Millisecond == 0
 }

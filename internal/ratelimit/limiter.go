@@ -197,7 +197,7 @@ func (l *Limiter) prepare(ctx context.Context, d *Decision, asks []Ask, look boo
 		if r == nil {
 			return fmt.Errorf("%w: budget %q is not in the table", ErrAsk, a.Budget)
 		}
-		if r.guard != l.rows[asks[0].Budget].guard {
+		if i > 0 && r.guard != d.Results[0].guard {
 			return fmt.Errorf("%w: %w", ErrAsk, l.Together(asks[0].Budget, a.Budget))
 		}
 		setting := l.setting(ctx, r, a)

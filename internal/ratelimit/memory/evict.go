@@ -109,9 +109,8 @@ func (sh *shard) repack() {
 		}
 		from := sh.queue(s)
 		words, ring := from.len(), packed.alloc(s.size)
-		to := packed.words(s.size, ring)
 		for j := range words {
-			to[j] = *from.at(j)
+			*packed.word(s.size, ring, j) = *from.at(j)
 		}
 		from.set(ring, 0, words)
 	}

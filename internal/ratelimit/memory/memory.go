@@ -36,7 +36,8 @@ type Config struct {
 // A Store is a ratelimit.Store in this process, safe for concurrent use.
 type Store struct {
 	hasher  hasher
-	clock   func() time.Duration
+	start   time.Time
+	clock   func() time.Duration // Nil for the time since start.
 	evicted func()
 	shift   uint // The hash's top bits choose the shard.
 	shards  []shard
@@ -54,13 +55,10 @@ func New(config Config) *Store {
 	if config.Keys <= 0 {
 		config.Keys = defaultKeys
 	}
-	if config.Clock == nil {
-		start := time.Now()
-		config.Clock = func() time.Duration { return time.Since(start) }
-	}
 	shardBits := uint(bits.Len(uint(min(maxShards, max(1, config.Keys/keysPerShard)))) - 1)
 	s := &Store{
 		hasher:  newHasher(),
+		start:   time.Now(),
 		clock:   config.Clock,
 		evicted: config.Evicted,
 		shift:   64 - shardBits,
@@ -149,7 +147,12 @@ func (s *Store) Stats() Stats {
 }
 
 // micros reads the clock in whole microseconds.
-func (s *Store) micros() int64 { return int64(s.clock() / time.Microsecond) }
+func (s *Store) micros() int64 {
+	if s.clock == nil {
+		return int64(time.Since(s.start) / time.Microsecond)
+	}
+	return int64(s.clock() / time.Microsecond)
+}
 
 func (s *Store) shardIndex(h uint64) uint { return uint(h >> s.shift) }
 

@@ -24,11 +24,11 @@ func ringWords(size uint8) int { return 2 << size }
 // slabShift is how far a ring's number is shifted to find its slab: a slab has that power of two rings.
 func slabShift(size uint8) uint { return slabBits - 1 - uint(size) }
 
-// words is the ring's memory.
-func (r *rings) words(size uint8, ring uint32) []uint64 {
-	n, shift := uint32(ringWords(size)), slabShift(size)
-	at := ring & (1<<shift - 1) * n
-	return r.classes[size].slabs[ring>>shift][at : at+n : at+n]
+// word is where the ring's i-th word lies.
+func (r *rings) word(size uint8, ring uint32, i int) *uint64 {
+	shift := slabShift(size)
+	slab := r.classes[size].slabs[ring>>shift]
+	return &slab[int(ring&(1<<shift-1))*ringWords(size)+i]
 }
 
 func (r *rings) alloc(size uint8) uint32 {
@@ -88,8 +88,7 @@ func (q queue) at(i int) *uint64 {
 	if q.slot.size == 0 {
 		return &q.slot.a
 	}
-	w := q.rings.words(q.slot.size, q.ring())
-	return &w[(q.head()+i)&(len(w)-1)]
+	return q.rings.word(q.slot.size, q.ring(), (q.head()+i)&(ringWords(q.slot.size)-1))
 }
 
 // push adds n words of one value at the end.
@@ -101,11 +100,10 @@ func (q queue) push(word uint64, n int) {
 		q.slot.b = uint64(n)
 		return
 	}
-	w := q.rings.words(q.slot.size, q.ring())
-	for i := range n {
-		w[(q.head()+old+i)&(len(w)-1)] = word
-	}
 	q.slot.b += uint64(n)
+	for i := range n {
+		*q.at(old + i) = word
+	}
 }
 
 // pushPair adds two words at the end. A queue of pairs always has a ring.
@@ -130,9 +128,8 @@ func (q queue) reserve(n int) {
 
 func (q queue) move(size uint8) {
 	ring, n := q.rings.alloc(size), q.len()
-	w := q.rings.words(size, ring)
 	for i := range n {
-		w[i] = *q.at(i)
+		*q.rings.word(size, ring, i) = *q.at(i)
 	}
 	q.freeRing()
 	q.slot.size = size

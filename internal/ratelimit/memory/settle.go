@@ -24,26 +24,26 @@ func fits(c *ratelimit.Charge, used int64) bool {
 	return c.Cost == 0 || c.Cost <= c.Limit.N-used
 }
 
-// settle records the charge if told so, and gives its verdict. keep are the hashes of the call.
-func (l *located) settle(c *ratelimit.Charge, fits, record bool, keep []located) ratelimit.Verdict {
-	v := ratelimit.Verdict{OK: fits}
+// settle records the charge if told so, and fills in its verdict. keep are the hashes of the call.
+func (l *located) settle(c *ratelimit.Charge, v *ratelimit.Verdict, fits, record bool, keep []located) {
+	v.OK = fits
 	if record && c.Cost > 0 {
 		if l.slot < 0 {
 			l.slot = l.shard.place(l.hash, keep)
 		}
 		if l.slot < 0 {
-			return ratelimit.Verdict{Err: ErrFull}
+			v.OK, v.Err = false, ErrFull
+			return
 		}
 		v.Receipt = ratelimit.Receipt{ID: l.record(c), Cost: c.Cost}
 	}
 	v.Remaining = max(0, c.Limit.N-l.used)
 	if l.slot >= 0 {
-		l.wait(c, &v)
+		l.wait(c, v)
 	}
 	if !fits && c.Cost > c.Limit.N {
 		v.Retry = ratelimit.Never
 	}
-	return v
 }
 
 func (l *located) record(c *ratelimit.Charge) uint64 {

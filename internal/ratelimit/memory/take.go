@@ -36,12 +36,13 @@ func (s *Store) takeOne(dst []ratelimit.Verdict, c *ratelimit.Charge) []ratelimi
 	l.shard.mu.Lock()
 	l.shard.advance(micros)
 	fits := l.judge(c)
-	v := l.settle(c, fits, fits, nil)
+	dst = append(dst, ratelimit.Verdict{})
+	l.settle(c, &dst[len(dst)-1], fits, fits, nil)
 	l.shard.mu.Unlock()
-	if v.Receipt.Cost > 0 {
+	if fits {
 		s.janitor.arm()
 	}
-	return append(dst, v)
+	return dst
 }
 
 // takeAll judges all charges while it holds the locks of all their shards, then records all or none.
@@ -62,15 +63,15 @@ func (s *Store) takeAll(dst []ratelimit.Verdict, charges []ratelimit.Charge) []r
 			fit = false
 		}
 	}
-	first := len(dst)
 	for i := range charges {
 		c := &charges[i]
 		ok := fits(c, found[i].used)
 		found[i].slot = found[i].shard.table.find(found[i].hash) // An earlier charge's new slot may have moved it.
-		dst = append(dst, found[i].settle(c, ok, fit && ok, found))
+		dst = append(dst, ratelimit.Verdict{})
+		found[i].settle(c, &dst[len(dst)-1], ok, fit && ok, found)
 	}
 	s.unlock(shards)
-	if fit && len(dst) > first {
+	if fit {
 		s.janitor.arm()
 	}
 	return dst
