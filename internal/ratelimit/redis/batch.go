@@ -13,9 +13,34 @@ const (
 	// flights is how many batches may be under way at once. A second one fills the time in which the first one's
 	// answers travel and are handed out; more would only make them smaller.
 	flights = 2
+	// clusterBatchers is how many batchers share a cluster's slots: enough that a node that is down keeps up few of the
+	// commands for others, and few enough that batches stay large.
+	clusterBatchers = 8
 	// batchLimit bounds a batch, so that its last command is not kept from its deadline by its first.
 	batchLimit = 256
 )
+
+// batchers send commands by way of the batcher that has their slot.
+type batchers []*batcher
+
+func newBatchers(client goredis.UniversalClient, timeout time.Duration) batchers {
+	n := 1
+	if _, ok := client.(*goredis.ClusterClient); ok {
+		n = clusterBatchers
+	}
+	all := make(batchers, n)
+	for i := range all {
+		all[i] = &batcher{client: client, timeout: timeout}
+	}
+	return all
+}
+
+func (all batchers) do(ctx context.Context, cmd *command) error {
+	if len(all) == 1 {
+		return all[0].do(ctx, cmd)
+	}
+	return all[slotOf(cmd.tag)*len(all)/slotCount].do(ctx, cmd)
+}
 
 // A batcher sends the commands of concurrent callers together: while as many batches are under way as may be, commands
 // gather and make up the next one. A lone caller waits for nobody, and nothing runs when nobody calls.
@@ -33,10 +58,6 @@ type queued struct {
 	cmd  *command
 	err  error
 	done chan struct{}
-}
-
-func newBatcher(client goredis.UniversalClient, timeout time.Duration) *batcher {
-	return &batcher{client: client, timeout: timeout}
 }
 
 // do sends the command and waits for its answer, no longer than the context allows. One that has not left by then

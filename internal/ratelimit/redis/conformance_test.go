@@ -15,42 +15,37 @@ var _ ratelimit.Returner = (*Store)(nil)
 // TestConformance runs the suite that every store passes against each way to reach Redis.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	t.Run("injected clock", func(t *testing.T) {
-		t.Parallel()
-		server := redistest.Start(t)
-		ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness { return clocked(t, server.URL) })
-	})
-	t.Run("single", func(t *testing.T) {
-		t.Parallel()
-		server := redistest.Start(t)
-		ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness { return shared(t, server.URL) })
-	})
-	t.Run("cluster", func(t *testing.T) {
-		t.Parallel()
-		cluster := redistest.StartCluster(t)
-		ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness { return shared(t, cluster.URL) })
-	})
-	t.Run("slow network", func(t *testing.T) {
-		t.Parallel()
-		proxy := redistest.NewProxy(t, redistest.Start(t).Addr)
-		proxy.Delay(time.Millisecond)
-		ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness { return shared(t, proxy.URL) })
-	})
+	ways := map[string]func(*testing.T) (url string){
+		"single":  func(t *testing.T) string { return redistest.Start(t).URL },
+		"cluster": func(t *testing.T) string { return redistest.StartCluster(t).URL },
+		"slow network": func(t *testing.T) string {
+			proxy := redistest.NewProxy(t, redistest.Start(t).Addr)
+			proxy.Delay(time.Millisecond)
+			return proxy.URL
+		},
+	}
+	for name, start := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := start(t)
+			ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness { return harness(t, url) })
+		})
+	}
 }
 
-// clocked is a store with a clock of the test's own.
-func clocked(t *testing.T, url string) ratelimittest.Harness {
+// harness is four processes' handles on one Redis, whose clock is the test's.
+func harness(t *testing.T, url string) ratelimittest.Harness {
+	t.Helper()
 	var offset atomic.Int64
 	began := time.Now()
-	s := newStore(t, url)
-	s.clock = func() time.Time { return began.Add(time.Duration(offset.Load())) }
-	return ratelimittest.Harness{Store: s, Advance: func(d time.Duration) { offset.Add(int64(d)) }}
-}
-
-// shared is four processes' handles on one Redis.
-func shared(t *testing.T, url string) ratelimittest.Harness {
+	open := func() ratelimit.Store {
+		s := newStore(t, url)
+		s.clock = func() time.Time { return began.Add(time.Duration(offset.Load())) }
+		return s
+	}
 	return ratelimittest.Harness{
-		Store:  newStore(t, url),
-		Others: []ratelimit.Store{newStore(t, url), newStore(t, url), newStore(t, url)},
+		Store:   open(),
+		Others:  []ratelimit.Store{open(), open(), open()},
+		Advance: func(d time.Duration) { offset.Add(int64(d)) },
 	}
 }

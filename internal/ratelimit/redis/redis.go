@@ -42,7 +42,9 @@ type Store struct {
 	client  goredis.UniversalClient
 	keys    *keyring
 	timeout time.Duration
-	send    func(context.Context, *command) error
+	sender  sender
+
+	take, giveBack script
 	// clock is what scripts take for the time: nil, but in tests, means Redis's own.
 	clock func() time.Time
 }
@@ -59,9 +61,14 @@ func New(config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, keys: newKeyring(config.Secret), timeout: config.Timeout}
-	s.send = newBatcher(client, config.Timeout).do
-	return s, nil
+	return &Store{
+		client:   client,
+		keys:     newKeyring(config.Secret),
+		timeout:  config.Timeout,
+		sender:   newBatchers(client, config.Timeout),
+		take:     newScript("take.lua"),
+		giveBack: newScript("giveback.lua"),
+	}, nil
 }
 
 // Take implements ratelimit.Store. All charges of a call must share one Key.Group, which chooses the slot.
@@ -76,7 +83,7 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge) ([]ratelim
 	if err != nil {
 		return nil, err
 	}
-	answer, err := s.run(ctx, &take, keys, encodeCharges(s.now(), charges))
+	answer, err := s.run(ctx, &s.take, keys, encodeCharges(s.now(), charges))
 	if err != nil {
 		return nil, fmt.Errorf("take %d charges: %w", len(charges), err)
 	}
@@ -98,7 +105,7 @@ func (s *Store) GiveBack(ctx context.Context, returns []ratelimit.Return) ([]int
 	for i := range returns {
 		keys[i] = s.keys.key(tag, &returns[i].Key, returns[i].Limit.Algorithm)
 	}
-	answer, err := s.run(ctx, &giveBack, keys, encodeReturns(s.now(), returns))
+	answer, err := s.run(ctx, &s.giveBack, keys, encodeReturns(s.now(), returns))
 	if err != nil {
 		return nil, fmt.Errorf("give back %d charges: %w", len(returns), err)
 	}

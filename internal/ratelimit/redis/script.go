@@ -3,55 +3,79 @@ package redis
 import (
 	"context"
 	"crypto/sha1" //nolint:gosec // Redis names scripts by their SHA-1; nothing rests on its strength.
-	_ "embed"
+	"embed"
 	"encoding/hex"
+	"regexp"
+	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 )
 
-var (
-	//go:embed script/counters.lua
-	countersSource string
-	//go:embed script/take.lua
-	takeSource string
-	//go:embed script/giveback.lua
-	giveBackSource string
-
-	take     = newScript(countersSource + takeSource)
-	giveBack = newScript(countersSource + giveBackSource)
-)
+//go:embed script/*.lua
+var sources embed.FS
 
 // A script is known to Redis by its hash once it was sent in full.
 type script struct {
 	source, hash string
 }
 
-func newScript(source string) script {
+// newScript puts a script together: a line "-- include FILE" stands for that file's text.
+func newScript(name string) script {
+	include := regexp.MustCompile(`(?m)^ *-- include (\w+\.lua)$`)
+	source := include.ReplaceAllStringFunc(read(name), func(line string) string {
+		return read(include.FindStringSubmatch(line)[1])
+	})
+	source = withoutComments(source)
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // See the import.
 	return script{source: source, hash: hex.EncodeToString(sum[:])}
+}
+
+func read(name string) string {
+	source, err := sources.ReadFile("script/" + name)
+	if err != nil {
+		panic(err) // The files are a part of this program.
+	}
+	return string(source)
+}
+
+// withoutComments leaves out what Redis need not be sent.
+func withoutComments(source string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(source) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "--") {
+			kept.WriteString(line + "\n")
+		}
+	}
+	return kept.String()
 }
 
 // A command is one run of a script. It must not be sent twice, as nobody knows whether the first one was counted:
 // NoRetry keeps the client from it, on a cluster too, where it otherwise sends again after network faults.
 type command struct {
 	*goredis.StringCmd
+	tag string // What all its keys have between the braces.
+}
+
+// A sender sends a command and waits for its answer.
+type sender interface {
+	do(ctx context.Context, cmd *command) error
 }
 
 // NoRetry implements redis.Cmder.
 func (*command) NoRetry() bool { return true }
 
 // run runs the script on the keys. A server that does not know it has run nothing, so it is sent in full.
-func (s *Store) run(ctx context.Context, sc *script, keys []string, request []byte) (string, error) {
+func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) (string, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.timeout)
 		defer cancel()
 	}
-	cmd := newCommand(ctx, "evalsha", sc.hash, keys, request)
-	err := s.send(ctx, cmd)
+	cmd := newCommand(ctx, "evalsha", sc.hash, keys, args)
+	err := s.sender.do(ctx, cmd)
 	if goredis.HasErrorPrefix(err, "NOSCRIPT") {
-		cmd = newCommand(ctx, "eval", sc.source, keys, request)
-		err = s.send(ctx, cmd)
+		cmd = newCommand(ctx, "eval", sc.source, keys, args)
+		err = s.sender.do(ctx, cmd)
 	}
 	if err != nil {
 		return "", err
@@ -59,11 +83,11 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, request []by
 	return cmd.Val(), nil
 }
 
-func newCommand(ctx context.Context, name, sc string, keys []string, request []byte) *command {
-	args := make([]any, 0, 4+len(keys))
-	args = append(args, name, sc, len(keys))
+func newCommand(ctx context.Context, name, sc string, keys []string, args []any) *command {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, name, sc, len(keys))
 	for _, key := range keys {
-		args = append(args, key)
+		all = append(all, key)
 	}
-	return &command{goredis.NewStringCmd(ctx, append(args, request)...)}
+	return &command{StringCmd: goredis.NewStringCmd(ctx, append(all, args...)...), tag: tagOf(keys[0])}
 }

@@ -28,6 +28,9 @@ const (
 // shadowKind is added to the algorithm of a shadow charge.
 const shadowKind = 16
 
+// testGrace is by how much values outlive their use where the time is a test's; script/start.lua has it too.
+const testGrace = time.Hour
+
 // algorithms are all that a key may have been counted with.
 var algorithms = [...]ratelimit.Algorithm{
 	ratelimit.SlidingLog, ratelimit.Segments, ratelimit.TokenBucket, ratelimit.FixedWindow,
@@ -36,9 +39,11 @@ var algorithms = [...]ratelimit.Algorithm{
 // errValue is the fault of a verdict.
 var errValue = errors.New("the stored value is not a counter of this kind: reset the key")
 
-func encodeCharges(now uint64, charges []ratelimit.Charge) []byte {
+// encodeCharges makes the arguments of take.
+func encodeCharges(now uint64, charges []ratelimit.Charge) []any {
 	b := make([]byte, 0, clockSize+chargeSize*len(charges))
 	b = appendUint(b, now, clockSize)
+	args := make([]any, 1, 1+len(charges))
 	for i := range charges {
 		c := &charges[i]
 		kind := byte(c.Limit.Algorithm)
@@ -50,13 +55,17 @@ func encodeCharges(now uint64, charges []ratelimit.Charge) []byte {
 		b = appendUint(b, span(&c.Limit), 6)
 		// A cost above the limit never fits, however far above: capped, it stays in the range that scripts count in.
 		b = appendUint(b, uint64(min(c.Cost, c.Limit.N+1)), 6)
+		args = append(args, timeToLive(now, &c.Limit))
 	}
-	return b
+	args[0] = b
+	return args
 }
 
-func encodeReturns(now uint64, returns []ratelimit.Return) []byte {
+// encodeReturns makes the arguments of giveback.
+func encodeReturns(now uint64, returns []ratelimit.Return) []any {
 	b := make([]byte, 0, clockSize+returnSize*len(returns))
 	b = appendUint(b, now, clockSize)
+	args := make([]any, 1, 1+len(returns))
 	for i := range returns {
 		r := &returns[i]
 		b = append(b, byte(r.Limit.Algorithm))
@@ -64,8 +73,20 @@ func encodeReturns(now uint64, returns []ratelimit.Return) []byte {
 		b = binary.BigEndian.AppendUint64(b, r.Receipt.ID)
 		b = appendUint(b, uint64(r.Receipt.Cost), 6)
 		b = appendUint(b, uint64(max(0, min(r.Units, r.Receipt.Cost))), 6)
+		args = append(args, timeToLive(now, &r.Limit))
 	}
-	return b
+	args[0] = b
+	return args
+}
+
+// timeToLive is how long a value may matter, in milliseconds: its span, rounded up. With a clock of a test's own it is
+// longer, because Redis expires keys by its own.
+func timeToLive(now uint64, l *ratelimit.Limit) int64 {
+	ms := int64((l.Span() + time.Millisecond - 1) / time.Millisecond)
+	if now != 0 {
+		ms += testGrace.Milliseconds()
+	}
+	return max(1, ms)
 }
 
 // span is the window in microseconds, and of a bucket its refill.
