@@ -1,0 +1,258 @@
+package app_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/servertest"
+)
+
+// browser is a client with cookies that follows redirects by hand.
+type browser struct {
+	t      *testing.T
+	client *http.Client
+	s      *servertest.Server
+}
+
+func newBrowser(t *testing.T, s *servertest.Server, from string) browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{
+		Jar: jar, Transport: servertest.From(from),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return browser{t, client, s}
+}
+
+func (b browser) send(method, target string, form url.Values) servertest.Response {
+	b.t.Helper()
+	if strings.HasPrefix(target, "/") {
+		target = b.s.URL + target
+	}
+	r, err := http.NewRequestWithContext(b.t.Context(), method, target, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	resp, err := b.client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return servertest.Response{Response: resp, Body: body}
+}
+
+// signIn walks the whole way through the development issuer, as a person would.
+func (b browser) signIn(person, returnTo string) servertest.Response {
+	b.t.Helper()
+	resp := b.send("GET", "/api/v1/auth/login?returnTo="+url.QueryEscape(returnTo), nil)
+	want(b.t, resp, http.StatusFound)
+	page := b.send("GET", resp.Header.Get("Location"), nil)
+	want(b.t, page, http.StatusOK)
+	form := page.Request.URL.Query()
+	form.Set("person", person)
+	chosen := b.send("POST", page.Request.URL.Path, form)
+	if chosen.StatusCode != http.StatusFound && chosen.StatusCode != http.StatusSeeOther {
+		b.t.Fatalf("choosing %s: %d %s", person, chosen.StatusCode, chosen.Body)
+	}
+	return b.send("GET", chosen.Header.Get("Location"), nil)
+}
+
+func TestWebSignIn(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	b := newBrowser(t, s, "203.0.113.80")
+	done := b.signIn("alice", "/tasks?x=1")
+	want(t, done, http.StatusSeeOther)
+	if got := done.Header.Get("Location"); got != "/tasks?x=1" {
+		t.Errorf("returned to %q", got)
+	}
+	for _, cookie := range done.Cookies() {
+		if cookie.Name == "session" && (!cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Secure) {
+			t.Errorf("the session cookie is %v", cookie)
+		}
+	}
+	me := servertest.JSON[api.Me](t, b.send("GET", "/api/v1/me", nil))
+	if me.Via != "session" || me.Name != "Alice Archer" || me.SessionExpiresAt == nil || me.Organisation.Plan != "team" {
+		t.Errorf("signed in as %+v", me)
+	}
+	want(t, b.send("POST", "/api/v1/auth/refresh", nil), http.StatusOK)
+	want(t, b.send("GET", "/api/v1/me", nil), http.StatusOK)
+	out := b.send("POST", "/api/v1/auth/logout", nil)
+	want(t, out, http.StatusOK)
+	if result := servertest.JSON[api.LogoutResult](t, out); result.EndSessionURL == nil || !strings.HasPrefix(*result.EndSessionURL, s.URL+"/dev/idp/") {
+		t.Errorf("logout answered %s", out.Body)
+	}
+	want(t, b.send("GET", "/api/v1/me", nil), http.StatusUnauthorized)
+}
+
+// A sign-in that completes gives its charge back: people who sign in one after the other behind one address are not refused.
+func TestCompletedSignInsAreGivenBack(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	for i := range 12 {
+		b := newBrowser(t, s, "203.0.113.81")
+		person := []string{"alice", "bob", "carol", "dave"}[i%4]
+		if done := b.signIn(person, "/"); done.StatusCode != http.StatusSeeOther || done.Header.Get("Location") != "/" {
+			t.Fatalf("sign-in %d: %d to %q", i+1, done.StatusCode, done.Header.Get("Location"))
+		}
+	}
+}
+
+func TestSignInFailuresAreSaidOnThePage(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	b := newBrowser(t, s, "203.0.113.82")
+	login := b.send("GET", "/api/v1/auth/login?returnTo=//evil.example", nil)
+	target, err := url.Parse(login.Header.Get("Location"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := b.send("GET", "/api/v1/auth/callback?error=access_denied&iss="+url.QueryEscape(s.URL+"/dev/idp")+"&state="+target.Query().Get("state"), nil)
+	want(t, denied, http.StatusSeeOther)
+	if got := denied.Header.Get("Location"); got != "/?signin=denied" {
+		t.Errorf("went to %q", got)
+	}
+	stranger := newBrowser(t, s, "203.0.113.83")
+	want(t, stranger.send("GET", "/api/v1/auth/callback?code=x&state="+target.Query().Get("state"), nil), http.StatusBadRequest)
+}
+
+// A page of an allowed origin may read a 429, its preflight is free, and no other origin is told anything.
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Env{"CORS_ORIGINS": "https://app.example"})
+	preflight := servertest.Request{Method: "OPTIONS", Path: "/api/v1/tasks", From: "203.0.113.84", Header: http.Header{
+		"Origin": {"https://app.example"}, "Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"authorization"},
+	}}
+	for range 150 {
+		resp := s.Do(preflight)
+		want(t, resp, http.StatusNoContent)
+		if h := resp.Header; h.Get("Access-Control-Allow-Origin") != "https://app.example" || h.Get("Access-Control-Allow-Credentials") != "" || h.Get("RateLimit") != "" {
+			t.Fatalf("headers %v", h)
+		}
+	}
+	spray(t, s, "203.0.113.84")
+	refused := s.Do(servertest.Request{Path: "/api/v1/me", From: "203.0.113.84", Header: http.Header{"Origin": {"https://app.example"}}})
+	want(t, refused, http.StatusTooManyRequests)
+	for _, name := range []string{"RateLimit", "RateLimit-Policy", "Retry-After", "X-Retry-After", "X-Request-ID"} {
+		if !strings.Contains(refused.Header.Get("Access-Control-Expose-Headers"), name) {
+			t.Errorf("%s is not exposed: %v", name, refused.Header)
+		}
+	}
+	if refused.Header.Get("Access-Control-Allow-Origin") != "https://app.example" {
+		t.Errorf("a page cannot read its 429: %v", refused.Header)
+	}
+	other := s.Do(servertest.Request{Path: "/livez", Header: http.Header{"Origin": {"https://evil.example"}}})
+	if other.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("another origin is allowed: %v", other.Header)
+	}
+}
+
+func TestTwoCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	alice := s.Token("alice")
+	cookie := http.Header{"Cookie": {"session=" + strings.Repeat("a", 43)}}
+	resp := s.Do(servertest.Request{Path: "/api/v1/me", Token: alice, Header: cookie})
+	want(t, resp, http.StatusBadRequest)
+	if p := servertest.JSON[api.Problem](t, resp); p.Code != api.CodeBadRequest {
+		t.Errorf("%s", resp.Body)
+	}
+}
+
+// An inbound request id is believed only from a trusted proxy, and only in a harmless form.
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	trusting, alone := servertest.Start(t), servertest.Start(t, servertest.Env{"TRUSTED_PROXIES": ""})
+	ask := func(s *servertest.Server, id string) string {
+		return s.Do(servertest.Request{Path: "/livez", Header: http.Header{"X-Request-Id": {id}}}).Header.Get("X-Request-ID")
+	}
+	if got := ask(trusting, "abc_DEF-1"); got != "abc_DEF-1" {
+		t.Errorf("the proxy's id became %q", got)
+	}
+	for _, bad := range []string{"", "a b", "a\"b", strings.Repeat("a", 65)} {
+		if got := ask(trusting, bad); got == bad || got == "" {
+			t.Errorf("%q was taken as %q", bad, got)
+		}
+	}
+	if got := ask(alone, "abc"); got == "abc" || got == "" {
+		t.Errorf("a stranger's id was taken as %q", got)
+	}
+}
+
+// The page is there without a build too, with headers that let a browser do nothing else.
+func TestPageAndHeaders(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	page := s.Do(servertest.Request{Path: "/"})
+	want(t, page, http.StatusOK)
+	h := page.Header
+	if !strings.HasPrefix(h.Get("Content-Type"), "text/html") || h.Get("Cache-Control") != "no-cache" || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") || h.Get("RateLimit") != "" {
+		t.Errorf("headers %v", h)
+	}
+	for name, value := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin"} {
+		if h.Get(name) != value {
+			t.Errorf("%s is %q", name, h.Get(name))
+		}
+	}
+	want(t, s.Do(servertest.Request{Path: "/.keep"}), http.StatusNotFound)
+	want(t, s.Do(servertest.Request{Path: "/assets/"}), http.StatusNotFound)
+	want(t, s.Do(servertest.Request{Method: "POST", Path: "/"}), http.StatusMethodNotAllowed)
+	head := s.Do(servertest.Request{Method: "HEAD", Path: "/api/v1/limits"})
+	if want(t, head, http.StatusOK); len(head.Body) != 0 {
+		t.Errorf("HEAD answered a body: %s", head.Body)
+	}
+}
+
+// A body that is announced too large is refused unread, and one without an announced length is cut off.
+func TestBodiesAreCapped(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	alice := s.Token("alice")
+	address := strings.TrimPrefix(s.URL, "http://")
+	conn, err := net.Dial("tcp", strings.Replace(address, "localhost", "127.0.0.1", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10000000\r\n\r\n", alice)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("an announced 10 MB: %d", resp.StatusCode)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/v1/tasks", io.MultiReader(strings.NewReader(strings.Repeat(" ", 100<<10))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+alice)
+	r.Header.Set("Content-Type", "application/json")
+	chunked, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chunked.Body.Close()
+	if chunked.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("100 KB in chunks: %d", chunked.StatusCode)
+	}
+}

@@ -1,0 +1,108 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/gatehouse/internal/ratelimit/redis/redistest"
+	"example.com/gatehouse/internal/servertest"
+)
+
+// Redis is killed under load: no request fails, the outage is logged once and counted, and budgets apply again once it is back.
+func TestRedisKilledUnderLoad(t *testing.T) {
+	issuer := servertest.StartIssuer(t)
+	redis := redistest.Start(t)
+	s := servertest.Start(t, issuer.Env(), servertest.Env{"REDIS_URL": redis.URL})
+	const callers, each = 50, 20
+	tokens := make([]string, callers)
+	for i := range tokens {
+		tokens[i] = issuer.Token(fmt.Sprint("user-", i), fmt.Sprint("org-", i))
+		want(t, s.Do(servertest.Request{Path: "/api/v1/me", Token: tokens[i], From: fmt.Sprintf("10.1.0.%d", i)}), http.StatusOK)
+	}
+	var failed, answered atomic.Int64
+	var wg sync.WaitGroup
+	halfway := sync.OnceFunc(redis.Kill)
+	for _, token := range tokens {
+		wg.Go(func() {
+			for range each {
+				if resp := s.Do(servertest.Request{Path: "/api/v1/me", Token: token}); resp.StatusCode != http.StatusOK {
+					failed.Add(1)
+					t.Logf("%d %s", resp.StatusCode, resp.Body)
+				}
+				if answered.Add(1) > callers*each/2 {
+					halfway()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if failed.Load() > 0 {
+		t.Errorf("%d of %d requests failed", failed.Load(), callers*each)
+	}
+	if n := len(outages(s, "limiter store fails", "user")); n != 1 {
+		t.Errorf("the outage of the user budget was logged %d times, want once", n)
+	}
+	failedOpen := s.Metric("ratelimit_fail_open_total", `budget="user"`)
+	if failedOpen == 0 {
+		t.Error("no metric counts what was let through")
+	}
+	if policy := s.Do(servertest.Request{Path: "/api/v1/me", Token: tokens[0]}).Header.Get("RateLimit-Policy"); strings.Contains(policy, "user") && strings.Contains(policy, `"user"`) {
+		t.Errorf("a budget that is failing open is stated: %s", policy)
+	}
+	redis.Restart()
+	exhaust(t, s, issuer.Token("somebody", "org-somebody"))
+	ended := outages(s, "limiter store is back", "user")
+	if len(ended) != 1 || ended[0]["decided_by_mode"].(float64) < 1 {
+		t.Errorf("the end of the outage was logged as %v", ended)
+	}
+}
+
+func outages(s *servertest.Server, message, budget string) []map[string]any {
+	var found []map[string]any
+	for _, record := range s.Logs(message) {
+		if record["budget"] == budget {
+			found = append(found, record)
+		}
+	}
+	return found
+}
+
+// exhaust calls until the user budget refuses, which shows that it is counted again.
+func exhaust(t *testing.T, s *servertest.Server, token string) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		if s.Do(servertest.Request{Path: "/api/v1/me", Token: token}).StatusCode == http.StatusTooManyRequests {
+			return
+		}
+	}
+	t.Fatal("the user budget does not apply again")
+}
+
+// The same promises hold with the counters in Redis: one decision, all budgets of the route or none.
+func TestBudgetsInRedis(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	s := servertest.Start(t, servertest.Env{"REDIS_URL": redis.URL})
+	alice := s.Token("alice")
+	for i := range 5 {
+		resp := s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: alice})
+		want(t, resp, http.StatusOK)
+		if got, want := resp.Header.Get("RateLimit-Policy"), strings.Join([]string{edgeCaller, user, org, `"tasks.export";q=5;w=60`}, ", "); got != want {
+			t.Fatalf("charged %s, want %s", got, want)
+		}
+		if !strings.Contains(resp.Header.Get("RateLimit"), fmt.Sprintf(`"tasks.export";r=%d;t=`, 4-i)) {
+			t.Errorf("left: %s", resp.Header.Get("RateLimit"))
+		}
+	}
+	wantRateLimited(t, s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: alice}), "tasks.export", "5 requests per 60s")
+	budgets := limits(t, s, alice)
+	if b := status(t, budgets, "user"); *b.Remaining != 95 || b.Store != "redis" {
+		t.Errorf("a refused request spent the user budget: %+v", b)
+	}
+}

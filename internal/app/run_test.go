@@ -1,0 +1,71 @@
+package app_test
+
+import (
+	"bytes"
+	"net"
+	"strings"
+	"testing"
+
+	"example.com/gatehouse/internal/app"
+)
+
+func getenv(env map[string]string) func(string) string {
+	return func(name string) string { return env[name] }
+}
+
+// What cannot start says why, and what to do.
+func TestClearFaults(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { taken.Close() })
+	cases := map[string]struct {
+		args []string
+		env  map[string]string
+		want []string
+	}{
+		"a taken port": {
+			[]string{"serve"},
+			map[string]string{"APP_ENV": "development", "HTTP_ADDR": taken.Addr().String(), "ADMIN_ADDR": "127.0.0.1:0"},
+			[]string{"HTTP_ADDR", taken.Addr().String(), "taken"},
+		},
+		"production by default": {nil, nil, []string{"PUBLIC_URL", "DATABASE_URL", "OIDC_ISSUER"}},
+		"unknown subcommand":    {[]string{"start"}, nil, []string{`"start"`, "serve", "migrate", "token"}},
+		"too many arguments":    {[]string{"serve", "now"}, nil, []string{`"now"`}},
+		"token without a name":  {[]string{"token"}, nil, []string{"usage", "alice"}},
+		"unknown person":        {[]string{"token", "mallory"}, nil, []string{"mallory", "alice"}},
+		"nobody listens":        {[]string{"token", "alice", "-url", "http://127.0.0.1:1"}, nil, []string{"127.0.0.1:1", "make run"}},
+		"migrate without a database": {
+			[]string{"migrate"}, map[string]string{"APP_ENV": "development"}, []string{"DATABASE_URL"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := app.Run(t.Context(), c.args, getenv(c.env), &bytes.Buffer{})
+			if err == nil {
+				t.Fatal("it succeeded")
+			}
+			for _, word := range c.want {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("the error does not say %q:\n%v", word, err)
+				}
+			}
+		})
+	}
+}
+
+func TestRoutesCommand(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := app.Run(t.Context(), []string{"routes"}, getenv(nil), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"tasks.parse", "POST", "/api/v1/tasks/parse", "user, org, tasks.parse, tasks.parse.burst", "10 requests per 60s"} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("%q is missing:\n%s", line, &out)
+		}
+	}
+}
