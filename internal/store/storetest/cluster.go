@@ -29,7 +29,9 @@ const (
 func startCluster() (*devdb.Cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	devdb.Sweep(ctx, filepath.Join(os.TempDir(), folders+"*"))
+	for _, dir := range []string{os.TempDir(), fastDir()} {
+		devdb.Sweep(ctx, filepath.Join(dir, folders+"*"))
+	}
 	cached, err := cachedTemplate()
 	if err != nil {
 		return nil, err
@@ -44,7 +46,7 @@ func startCluster() (*devdb.Cluster, error) {
 
 // start runs a server in a folder of its own.
 func start(ctx context.Context, cfg devdb.Config) (*devdb.Cluster, error) {
-	dir, err := os.MkdirTemp("", folders)
+	dir, err := os.MkdirTemp(fastDir(), folders)
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
