@@ -81,6 +81,7 @@ func TestLocalReadsOneTask(t *testing.T) {
 		{"Plan reunion 2 years from now", "Plan reunion | Sat 2028-12-02 23:59"},
 		{"Take the pizza out in 20 minutes", "Take the pizza out | Wed 2026-12-02 10:35"},
 		{"Ring back in half an hour", "Ring back | Wed 2026-12-02 10:45"},
+		{"Ring back in 2h", "Ring back | Wed 2026-12-02 12:15"},
 		{"Check the oven in 1 hour and 5 min", "Check the oven | Wed 2026-12-02 11:20"},
 
 		// Weekdays and weeks. Today is a Wednesday.
@@ -91,6 +92,8 @@ func TestLocalReadsOneTask(t *testing.T) {
 		{"Retro this wednesday at 16:00", "Retro | Wed 2026-12-02 16:00"},
 		{"Dinner friday evening", "Dinner | Fri 2026-12-04 19:00"},
 		{"Lunch with Ana sat 13:00", "Lunch with Ana | Sat 2026-12-05 13:00"},
+		{"Sat: clean the house", "clean the house | Sat 2026-12-05 23:59"},
+		{"Send the budget by Fri, 3pm #work/finance", "Send the budget #work/finance | Fri 2026-12-04 15:00"},
 		{"Hike this weekend", "Hike | Sat 2026-12-05 23:59"},
 		{"Hike next weekend", "Hike | Sat 2026-12-12 23:59"},
 		{"Start the diet next week", "Start the diet | Mon 2026-12-07 23:59"},

@@ -53,7 +53,7 @@ func newGrammar() *grammar {
 		date(dueWord+`?next\s+(week|month|year)`, readNext),
 		date(dueWord+`?(?:the\s+)?end\s+of\s+(?:the\s+|this\s+)?(day|week|month|year)`, readEnd),
 		clock(`(?:in|within)\s+half\s+an\s+hour`, readHalfHour),
-		clock(`(?:in|within)\s+`+count+`\s*(hour|hr|minute|min)s?(?:\s+(?:and\s+)?(\d{1,2})\s*min(?:ute)?s?\b)?`, readInHours),
+		clock(`(?:in|within)\s+`+count+`\s*(hour|hr|h|minute|min)s?(?:\s+(?:and\s+)?(\d{1,2})\s*min(?:ute)?s?\b)?`, readInHours),
 		clock(`(?:from\s+)?(\d{1,2})(?:[:.](\d{2}))?(?:\s*`+meridiem+`)?\s*(?:-|–|to|until)\s*(\d{1,2})(?:[:.]\d{2})?\s*`+meridiem, readRange),
 		clock(atWord+`?(\d{1,2})(?:[:.](\d{2}))?\s*`+meridiem, readMeridiem),
 		clock(atWord+`?(\d{1,2}):(\d{2})(?::\d{2})?(?:\s*(?:-|–|to|until)\s*\d{1,2}:\d{2})?(?:\s*h(?:rs)?\b)?`, readDial),
@@ -432,10 +432,10 @@ func saysWhen(word string) bool {
 	return slices.Contains([]string{"due", "on", "by", "before", "until", "till", "this", "next", "coming"}, word)
 }
 
-// goesOnWithTime reports whether a time of day seems to follow.
+// goesOnWithTime reports whether a time of day seems to follow, or a colon, as after a heading.
 func goesOnWithTime(after string) bool {
 	next := firstWord(after)
-	return next == "at" || next == "noon" || next != "" && next[0] >= '0' && next[0] <= '9'
+	return strings.HasPrefix(after, ":") || next == "at" || next == "noon" || next != "" && next[0] >= '0' && next[0] <= '9'
 }
 
 // hourFits accepts a bare hour ("at 5") only where the phrase ends or goes on about when.

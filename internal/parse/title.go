@@ -38,6 +38,7 @@ const gap = string(rune(maskByte))
 // brackets around nothing go, and so does what would dangle at either end. Other words stay as they are.
 func tidy(s string) string {
 	words := []string{}
+	s = strings.ReplaceAll(s, " "+gap+", "+" "+gap, " "+gap) // the comma of "friday, 5pm"
 	for field := range strings.FieldsSeq(s) {
 		word := strings.TrimPrefix(field, gap)
 		last := len(words) - 1
