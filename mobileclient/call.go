@@ -27,6 +27,10 @@ type call struct {
 	// stream leaves the body of a success to the caller.
 	stream   bool
 	settings callSettings
+	// try is 1 for the first attempt.
+	try int
+	// patience is how long the call waits for its slots, if longer than the mirror's own.
+	patience time.Duration
 	// fault is an argument that the server could only refuse.
 	fault error
 }
@@ -120,16 +124,16 @@ func (c *Client) open(ctx context.Context, call call) (*http.Response, error) {
 // tried sends until an answer stands. A retry that cannot leave gives the answer before it: that is what happened.
 func (c *Client) tried(ctx context.Context, call call, body []byte) (*http.Response, error) {
 	var before error
-	for try := 1; ; try++ {
+	for call.try = 1; ; call.try++ {
 		resp, err := c.authorised(ctx, call, body)
 		if before != nil && isLocal(err) {
 			return nil, before
 		}
-		wait, again := c.retries.next(call, try, err)
+		wait, again := c.retries.next(call, err)
 		if !again || !pause(ctx, wait) {
 			return resp, err
 		}
-		before = err
+		before, call.patience = err, c.retries.longest
 	}
 }
 
@@ -178,17 +182,22 @@ func (c *Client) attempt(ctx context.Context, call call, cred *credential, body 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, err := c.mirror.acquire(call, cred)
+	entered := time.Now()
+	t, err := c.mirror.acquire(ctx, call, cred)
 	if err != nil {
+		c.observe(ctx, call, entered, time.Time{}, 0, err)
 		return nil, err
 	}
 	defer t.abandon()
-	ctx, stop := c.bounded(ctx)
-	resp, err := c.exchange(withTicket(ctx, t), call, cred, body)
+	left := time.Now()
+	bounded, stop := c.bounded(ctx)
+	resp, err := c.exchange(withTicket(bounded, t), call, cred, body)
 	if err != nil {
 		stop.all()
+		c.observe(ctx, call, entered, left, 0, err)
 		return nil, err
 	}
+	c.observe(ctx, call, entered, left, resp.StatusCode, nil)
 	if call.stream {
 		stop.timer()
 	}

@@ -2,7 +2,9 @@ package mobileclient
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"iter"
 	"net/url"
 	"strconv"
 
@@ -55,6 +57,34 @@ func (c *Client) Tasks(ctx context.Context, q TaskQuery, opts ...CallOption) (ap
 	return fetch[api.TaskList](ctx, c, call)
 }
 
+// AllTasks goes through all tasks that the query chooses, newest first, from its cursor on, and asks for the next page
+// when it is needed: each page is a call. After an error, which comes with no task, there is nothing more.
+func (c *Client) AllTasks(ctx context.Context, q TaskQuery, opts ...CallOption) iter.Seq2[api.Task, error] {
+	return func(yield func(api.Task, error) bool) {
+		seen := map[string]bool{q.Cursor: true}
+		for {
+			page, err := c.Tasks(ctx, q, opts...)
+			if err == nil && page.NextCursor != "" && seen[page.NextCursor] {
+				err = fmt.Errorf("%s: the server repeats the cursor %q", api.RouteTasksList, page.NextCursor)
+			}
+			if err != nil {
+				yield(api.Task{}, err)
+				return
+			}
+			for _, task := range page.Items {
+				if !yield(task, nil) {
+					return
+				}
+			}
+			if page.NextCursor == "" {
+				return
+			}
+			q.Cursor = page.NextCursor
+			seen[q.Cursor] = true
+		}
+	}
+}
+
 // Task returns one task.
 func (c *Client) Task(ctx context.Context, id string, opts ...CallOption) (api.Task, error) {
 	return fetch[api.Task](ctx, c, c.newCall(api.RouteTasksGet, opts).of(id))
@@ -95,10 +125,4 @@ func (c *Client) Export(ctx context.Context, opts ...CallOption) (io.ReadCloser,
 // CreateReport reports a task to the administrators.
 func (c *Client) CreateReport(ctx context.Context, report api.ReportCreate, opts ...CallOption) (api.Report, error) {
 	return fetch[api.Report](ctx, c, c.newCall(api.RouteReportsCreate, opts).with(report))
-}
-
-// FetchLimits asks the server what the caller may still spend of each budget. It spends none of them but the edge. What
-// this client itself knows, without asking, [Client.Limits] says.
-func (c *Client) FetchLimits(ctx context.Context, opts ...CallOption) (api.Limits, error) {
-	return fetch[api.Limits](ctx, c, c.newCall(api.RouteLimitsGet, opts))
 }

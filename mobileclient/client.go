@@ -22,6 +22,7 @@ type Client struct {
 	tokens    *tokens // nil for a client without a credential.
 	mirror    *mirror
 	retries   *retrier
+	observers []Observer
 }
 
 // New returns a client of the API at baseURL, such as "https://app.example.com". It sends nothing. The error names

@@ -65,6 +65,10 @@ func (e *Error) Wait() time.Duration { return time.Duration(e.Details.RetryAfter
 func refusedLocally(endpoint string, wait time.Duration, budgets []string) *Error {
 	e := localError(api.CodeRateLimitExceeded, endpoint)
 	e.Details.Budgets = budgets
+	if wait <= 0 {
+		e.Message = "Rate limit exceeded. No wait helps: the limit of " + strings.Join(budgets, ", ") + " is 0."
+		return e
+	}
 	e.Details.setWait(wait)
 	e.Message = fmt.Sprintf("Rate limit exceeded. Please try again in %d seconds.", e.Details.RetryAfterSeconds)
 	return e

@@ -2,6 +2,8 @@ package mobileclient
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -22,12 +24,32 @@ const (
 type allowance struct {
 	limit  int64
 	window time.Duration
+	// learned is a budget that is not counted here, since others share it or its cost varies: only what answers say of
+	// it holds a call back.
+	learned bool
+	// share is how many clients share the budget by agreement; the limit is this one's part.
+	share int64
 }
 
 type mirrorSettings struct {
 	budgets map[string]allowance
 	guard   float64
 	grace   time.Duration
+	// patience is how long a request waits for its slots; 0 refuses at once.
+	patience time.Duration
+	// raise lets what the server says of its limits raise those of the mirror.
+	raise bool
+}
+
+// shared returns the settings of one of k clients that share every budget.
+func (s mirrorSettings) shared(k int64) mirrorSettings {
+	budgets := map[string]allowance{}
+	for name, a := range s.budgets {
+		a.limit, a.share = a.limit/k, k
+		budgets[name] = a
+	}
+	s.budgets = budgets
+	return s
 }
 
 const (
@@ -36,11 +58,9 @@ const (
 )
 
 func defaultMirror() mirrorSettings {
-	budgets := map[string]allowance{EndpointBudget: {limit: EndpointLimit, window: EndpointWindow}}
+	budgets := map[string]allowance{EndpointBudget: {limit: EndpointLimit, window: EndpointWindow, share: 1}}
 	for _, b := range api.Budgets() {
-		if mirrored(b) {
-			budgets[b.Name] = allowance{limit: b.Limit, window: countedFor(b)}
-		}
+		budgets[b.Name] = allowance{limit: b.Limit, window: countedFor(b), learned: !mirrored(b), share: 1}
 	}
 	return mirrorSettings{budgets: budgets, guard: defaultGuard, grace: defaultGrace}
 }
@@ -76,19 +96,14 @@ type mirror struct {
 	// now is the time since the mirror was made, on a clock that only runs forwards.
 	now func() time.Duration
 
-	mu      sync.Mutex
-	windows map[windowKey]*window
-	sweepAt int
-}
-
-// A windowKey says whose window it is. The identity is empty for what an address is charged.
-type windowKey struct{ identity, budget, endpoint string }
-
-// A window is one mirrored counter.
-type window struct {
-	budget string
-	limit  int64
-	log    *slidinglog.Log
+	mu     sync.Mutex
+	people map[string]*person
+	// windows is how many all of the people have; from sweepAt on empty ones are looked for.
+	windows, sweepAt int
+	// tickets numbers the tickets in the order of their acquisition.
+	tickets uint64
+	queue   []*waiter
+	timer   *time.Timer
 }
 
 func newMirror(s mirrorSettings) *mirror {
@@ -96,78 +111,112 @@ func newMirror(s mirrorSettings) *mirror {
 	return &mirror{
 		mirrorSettings: s,
 		now:            func() time.Duration { return time.Since(began) },
-		windows:        map[windowKey]*window{},
+		people:         map[string]*person{},
 		sweepAt:        sweepFrom,
 	}
 }
 
-// acquire takes the slots of one request, or of none and says why. A call that skips the limit always gets its slots.
-func (m *mirror) acquire(call call, cred *credential) (*ticket, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.now()
-	windows := m.windowsOf(call, cred)
-	if !call.settings.skipRateLimit {
-		if s := standingOf(now, windows); !s.Allowed {
-			return nil, refusedLocally(call.endpoint, s.RetryAfter, s.Budgets)
-		}
+// A person is who a server counts: an identity, or, with none, the address.
+type person struct {
+	windows map[windowKey]*window
+	// cred is the credential last used; what another one was told of is forgotten.
+	cred *credential
+	// met says that a request of the person has been answered. Until then one goes at a time, the greeting, because its
+	// answer tells what others and earlier processes have spent; but none waits for it beyond greetBy.
+	met      bool
+	greeting *ticket
+	greetBy  time.Duration
+}
+
+type windowKey struct{ budget, endpoint string }
+
+// patienceWithGreeting bounds how long a first request that is slow, such as a model's, holds up the others.
+const patienceWithGreeting = 5 * time.Second
+
+func (m *mirror) person(identity string) *person {
+	p := m.people[identity]
+	if p == nil {
+		p = &person{windows: map[windowKey]*window{}}
+		m.people[identity] = p
 	}
-	t := &ticket{m: m, call: call, cred: cred, windows: windows}
-	t.hold(now)
-	return t, nil
+	return p
 }
 
 // windowsOf lists the windows that a request may be charged from, in table order. Whether the server still knows a
 // credential cannot be seen from here; until it has accepted one, both edge budgets are reckoned with.
 func (m *mirror) windowsOf(call call, cred *credential) []*window {
-	var keys []windowKey
-	if cred == nil || !cred.accepted {
-		keys = append(keys, windowKey{budget: api.BudgetEdge})
-	}
-	if cred != nil {
-		keys = append(keys, windowKey{identity: cred.identity, budget: api.BudgetEdgeCaller})
-		for _, name := range call.charges {
-			keys = append(keys, windowKey{identity: cred.identity, budget: name})
+	m.sweep()
+	windows := make([]*window, 0, len(call.charges)+3)
+	add := func(p *person, key windowKey) {
+		if w := m.window(p, key); w != nil {
+			windows = append(windows, w)
 		}
 	}
-	keys = append(keys, windowKey{identity: identityOf(cred), budget: EndpointBudget, endpoint: call.endpoint})
-	return m.find(keys)
+	if cred == nil || !cred.accepted {
+		add(m.person(""), windowKey{budget: api.BudgetEdge})
+	}
+	p := m.person(identityOf(cred))
+	if cred != nil {
+		p.use(cred)
+		add(p, windowKey{budget: api.BudgetEdgeCaller})
+		for _, name := range call.charges {
+			add(p, windowKey{budget: name})
+		}
+	}
+	add(p, windowKey{budget: EndpointBudget, endpoint: call.endpoint})
+	return windows
 }
 
-// find returns the windows of those keys whose budget is mirrored, and makes the missing ones.
-func (m *mirror) find(keys []windowKey) []*window {
-	m.sweep()
-	windows := make([]*window, 0, len(keys))
-	for _, key := range keys {
-		a, ok := m.budgets[key.budget]
-		if !ok {
-			continue
-		}
-		if m.windows[key] == nil {
-			held := a.window + time.Duration(float64(a.window)*m.guard)
-			m.windows[key] = &window{budget: key.budget, limit: a.limit, log: slidinglog.New(held)}
-		}
-		windows = append(windows, m.windows[key])
+// use drops what the answers to another credential taught. The slots stay: the server counts by person.
+func (p *person) use(cred *credential) {
+	if p.cred == cred {
+		return
 	}
-	return windows
+	p.cred = cred
+	for _, w := range p.windows {
+		w.lesson = lesson{}
+	}
+}
+
+// window finds a window, or makes it; nil if the budget was taken out of the mirror.
+func (m *mirror) window(p *person, key windowKey) *window {
+	if w := p.windows[key]; w != nil {
+		return w
+	}
+	a, ok := m.budgets[key.budget]
+	if !ok {
+		return nil
+	}
+	w := &window{budget: key.budget, allowance: a}
+	if !a.learned {
+		w.log = slidinglog.New(a.window + time.Duration(float64(a.window)*m.guard))
+	}
+	p.windows[key] = w
+	m.windows++
+	return w
 }
 
 // sweepFrom is the number of windows from which empty ones are looked for: far above what one person's calls need.
 const sweepFrom = 256
 
 // sweep forgets windows in which nothing counts: nothing is lost with them. It runs when their number has doubled since the
-// last time, so that it costs each call little.
+// last time, so that it costs each call little, and never under those who wait for a window.
 func (m *mirror) sweep() {
-	if len(m.windows) < m.sweepAt {
+	if m.windows < m.sweepAt || len(m.queue) > 0 {
 		return
 	}
 	now := m.now()
-	for key, w := range m.windows {
-		if w.log.Used(now) == 0 {
-			delete(m.windows, key)
+	for identity, p := range m.people {
+		maps.DeleteFunc(p.windows, func(_ windowKey, w *window) bool { return w.empty(now) })
+		if len(p.windows) == 0 {
+			delete(m.people, identity)
 		}
 	}
-	m.sweepAt = max(sweepFrom, 2*len(m.windows))
+	m.windows = 0
+	for _, p := range m.people {
+		m.windows += len(p.windows)
+	}
+	m.sweepAt = max(sweepFrom, 2*m.windows)
 }
 
 // A Standing says whether a call would be let pass now.
@@ -176,8 +225,8 @@ type Standing struct {
 	Allowed bool
 	// Remaining is how many such calls would, one after another.
 	Remaining int64
-	// RetryAfter is the time until the call would be let pass if nothing else is spent meanwhile; 0 if it is allowed.
-	// It is the least that it can be while earlier calls are without an answer.
+	// RetryAfter is the time until the call would be let pass if nothing else is spent meanwhile; 0 if it is allowed, or if
+	// no wait helps. It is the least that it can be while earlier calls are without an answer.
 	RetryAfter time.Duration
 	// Budgets names those that would refuse.
 	Budgets []string
@@ -201,17 +250,16 @@ func (m *mirror) look(call call, cred *credential) Standing {
 }
 
 func standingOf(now time.Duration, windows []*window) Standing {
-	var s Standing
-	for i, w := range windows {
-		a := w.log.Look(now, w.limit, 1)
-		if i == 0 || a.Remaining < s.Remaining {
-			s.Remaining = a.Remaining
-		}
-		if !a.OK {
-			s.RetryAfter = max(s.RetryAfter, a.Retry)
+	s := Standing{Remaining: math.MaxInt64}
+	for _, w := range windows {
+		v := w.look(now)
+		s.Remaining = min(s.Remaining, v.remaining)
+		if !v.ok {
+			s.RetryAfter = longer(s.RetryAfter, v.wait)
 			s.Budgets = append(s.Budgets, w.budget)
 		}
 	}
 	s.Allowed = len(s.Budgets) == 0
+	s.RetryAfter = max(s.RetryAfter, 0)
 	return s
 }

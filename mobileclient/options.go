@@ -52,10 +52,19 @@ func WithAttemptTimeout(d time.Duration) Option {
 // [EndpointBudget]. More than the server's own limit breaks the promise.
 func WithBudget(name string, limit int64, window time.Duration) Option {
 	return func(s *settings) {
-		_, known := s.mirror.budgets[name]
-		s.check(known, "WithBudget: there is no mirrored budget %q: use one of %s", name, s.mirror.names())
+		known, ok := s.mirror.budgets[name]
+		s.check(ok && !known.learned, "WithBudget: there is no mirrored budget %q: use one of %s", name, s.mirror.names())
 		s.check(limit > 0 && window > 0, "WithBudget: limit %d and window %v of %q must be above 0", limit, window, name)
-		s.mirror.budgets[name] = allowance{limit: limit, window: window}
+		s.mirror.budgets[name] = allowance{limit: limit, window: window, share: 1}
+	}
+}
+
+// WithShare makes the client one of k that act for one person and share every budget by agreement: each takes a k-th part,
+// rounded down. Of a budget smaller than k it has nothing, and calls that need it are refused.
+func WithShare(k int) Option {
+	return func(s *settings) {
+		s.check(k > 0, "WithShare: %d is not above 0", k)
+		s.share = k
 	}
 }
 
@@ -74,6 +83,15 @@ func WithLateGrace(d time.Duration) Option {
 	return func(s *settings) {
 		s.check(d >= 0, "WithLateGrace: %v is negative", d)
 		s.mirror.grace = d
+	}
+}
+
+// WithWait lets calls wait for their budgets, first come, first served, instead of being refused at once. A call that would
+// have to wait longer than longest, or beyond its context's deadline, is refused at once all the same.
+func WithWait(longest time.Duration) Option {
+	return func(s *settings) {
+		s.check(longest > 0, "WithWait: %v is not above 0", longest)
+		s.mirror.patience = longest
 	}
 }
 
@@ -106,6 +124,8 @@ type settings struct {
 	timeout   time.Duration
 	retryWait time.Duration
 	tries     int
+	share     int
+	observers []Observer
 	mirror    mirrorSettings
 	faults    []error
 }
@@ -118,7 +138,7 @@ const (
 )
 
 func newSettings() settings {
-	return settings{userAgent: defaultUserAgent, timeout: defaultTimeout, retryWait: defaultRetryWait, tries: maxTries, mirror: defaultMirror()}
+	return settings{userAgent: defaultUserAgent, timeout: defaultTimeout, retryWait: defaultRetryWait, tries: maxTries, share: 1, mirror: defaultMirror()}
 }
 
 func (s *settings) check(ok bool, format string, args ...any) {
@@ -130,7 +150,7 @@ func (s *settings) check(ok bool, format string, args ...any) {
 func (s *settings) client(base string) *Client {
 	c := &Client{
 		base: base, contract: newCatalogue(), http: s.httpClient(), userAgent: s.userAgent, timeout: s.timeout,
-		mirror: newMirror(s.mirror), retries: newRetrier(s.retryWait, s.tries),
+		mirror: newMirror(s.mirror.shared(int64(s.share))), retries: newRetrier(s.retryWait, s.tries), observers: s.observers,
 	}
 	if s.source != nil {
 		c.tokens = newTokens(s.source, c.mirror.now)

@@ -40,15 +40,15 @@ func newRetrier(longest time.Duration, tries int) *retrier {
 }
 
 // next says after which wait the call is to be sent again, if at all. Every retry passes the mirror like a first try.
-func (r *retrier) next(call call, try int, err error) (time.Duration, bool) {
+func (r *retrier) next(call call, err error) (time.Duration, bool) {
 	if healthy(err) {
 		r.earn()
 		return 0, false
 	}
-	if try >= r.tries || !retriable(call, try, err) {
+	if call.try >= r.tries || !retriable(call, err) {
 		return 0, false
 	}
-	wait := firstBackoff << (try - 1)
+	wait := firstBackoff << (call.try - 1)
 	var e *Error
 	if errors.As(err, &e) {
 		wait = max(wait, e.Wait())
@@ -68,7 +68,7 @@ func healthy(err error) bool {
 // retriable says whether another try could help and can do no harm: what may have been done already is repeated only
 // where that changes nothing. A 429 did nothing, so any call may follow it, once. What the client refused itself, or the
 // caller ended, is not repeated.
-func retriable(call call, try int, err error) bool {
+func retriable(call call, err error) bool {
 	var e *Error
 	switch {
 	case !errors.As(err, &e):
@@ -76,7 +76,7 @@ func retriable(call call, try int, err error) bool {
 	case e.Local:
 		return false
 	case e.Code == api.CodeRateLimitExceeded:
-		return try == 1 && e.Details.RetryAfter > 0
+		return call.try == 1 && e.Details.RetryAfter > 0
 	case e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable:
 		return call.idempotent()
 	}

@@ -1,7 +1,6 @@
 package mobileclient
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,9 +28,10 @@ type network struct {
 	stretch float64
 
 	mu      sync.Mutex
-	known   bool // The server knows the credential.
-	refused map[string]int
+	known   bool           // The server knows the credential.
+	refused map[string]int // By budget.
 	served  int
+	denied  int
 
 	// The mutants: what the client would do wrong.
 	heldFromSend    bool
@@ -95,7 +96,7 @@ func (n *network) leave(r *http.Request, trace *httptrace.ClientTrace) {
 	trace.GotConn(httptrace.GotConnInfo{})
 	trace.WroteHeaders()
 	if n.heldFromSend {
-		ticketOf(r.Context()).answered(&http.Response{StatusCode: http.StatusOK})
+		ticketOf(r.Context()).answered(&http.Response{StatusCode: http.StatusOK, Header: http.Header{}})
 	}
 }
 
@@ -141,24 +142,49 @@ func (n *network) decide(r *http.Request) *http.Response {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	route := r.Context().Value(routeKey{}).(api.Route)
-	ok := n.edge() && n.take(append(route.Charges(), EndpointBudget+" "+route.Path)...)
+	said := quotas{header: http.Header{"Content-Type": {"application/json"}}}
+	ok := n.edge(&said) && n.take(&said, append(route.Charges(), EndpointBudget+" "+route.Path)...)
 	if !ok {
-		return n.answer(http.StatusTooManyRequests, api.NewRateLimitProblem("", time.Second))
+		n.denied++
+		return said.answer(http.StatusTooManyRequests, `{"code":"RATE_LIMIT_EXCEEDED"}`)
 	}
 	n.served++
-	return n.answer(http.StatusOK, struct{}{})
+	return said.answer(http.StatusOK, "{}")
+}
+
+// quotas are the headers of an answer in the making.
+type quotas struct {
+	policies []api.Policy
+	services []api.Service
+	retry    time.Duration
+	header   http.Header
+}
+
+func (q *quotas) add(name string, l ratelimit.Limit, v ratelimit.Verdict) {
+	q.policies = append(q.policies, api.Policy{Name: name, Quota: l.N, Window: l.Span()})
+	q.services = append(q.services, api.Service{Name: name, Remaining: v.Remaining, Reset: v.Next, HasReset: v.Next > 0})
+	q.retry = max(q.retry, v.Retry)
+}
+
+func (q *quotas) answer(status int, body string) *http.Response {
+	q.header.Set(api.HeaderRateLimitPolicy, api.FormatPolicies(q.policies))
+	q.header.Set(api.HeaderRateLimit, api.FormatServices(q.services))
+	if status == http.StatusTooManyRequests {
+		q.header.Set(api.HeaderRetryAfter, api.RetryAfterValue(q.retry))
+	}
+	return &http.Response{StatusCode: status, Header: q.header, Body: io.NopCloser(strings.NewReader(body))}
 }
 
 // edge charges a stranger's address, and moves the charge once it is known who calls.
-func (n *network) edge() bool {
+func (n *network) edge(said *quotas) bool {
 	if n.known {
-		return n.take(api.BudgetEdgeCaller)
+		return n.take(said, api.BudgetEdgeCaller)
 	}
-	n.known = n.take(api.BudgetEdge) && n.take(api.BudgetEdgeCaller)
+	n.known = n.take(said, api.BudgetEdge) && n.take(said, api.BudgetEdgeCaller)
 	return n.known
 }
 
-func (n *network) take(budgets ...string) bool {
+func (n *network) take(said *quotas, budgets ...string) bool {
 	var charges []ratelimit.Charge
 	for _, name := range budgets {
 		charges = append(charges, ratelimit.Charge{Key: ratelimit.Key{Budget: name, ID: "alice"}, Limit: limitOf(name), Cost: 1})
@@ -169,6 +195,7 @@ func (n *network) take(budgets ...string) bool {
 	}
 	ok := true
 	for i, v := range verdicts {
+		said.add(budgets[i], charges[i].Limit, v)
 		if !v.OK {
 			ok = false
 			n.refused[budgets[i]]++
@@ -195,14 +222,6 @@ func (n *network) seen() (refused map[string]int, served int) {
 	return maps.Clone(n.refused), n.served
 }
 
-func (n *network) answer(status int, body any) *http.Response {
-	text := []byte("{}")
-	if status != http.StatusOK {
-		text = fmt.Appendf(nil, `{"code":%q}`, body.(api.Problem).Code)
-	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(text))}
-}
-
 // The routes that the workers call, each with its weight.
 var traffic = []struct {
 	weight int
@@ -221,7 +240,7 @@ type load struct {
 }
 
 // run returns what the workers saw. It must run in a bubble.
-func (l load) run(t *testing.T, n *network, client *Client) {
+func (l load) run(t *testing.T, client *Client) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(l.minutes)*time.Minute)
 	defer cancel()
 	var workers sync.WaitGroup
@@ -299,7 +318,11 @@ func TestTheServerNeverRefuses(t *testing.T) {
 				}
 				n := newNetwork(rate)
 				defer n.store.Close()
-				load{seed: seed, minutes: 6, workers: 30}.run(t, n, simulatedClient(t, n))
+				var opts []Option
+				if seed%4 >= 2 {
+					opts = []Option{WithWait(2 * time.Minute)}
+				}
+				load{seed: seed, minutes: 6, workers: 30}.run(t, simulatedClient(t, n, opts...))
 				refused, served := n.seen()
 				if len(refused) > 0 {
 					t.Errorf("the server refused: %v (and served %d)", refused, served)
@@ -350,7 +373,7 @@ func mutantRefused(t *testing.T, seed uint64, rate float64, one string, opts []O
 		defer n.store.Close()
 		client := simulatedClient(t, n, opts...)
 		mutate(n, client)
-		load{seed: seed, minutes: 6, workers: 30, one: one}.run(t, n, client)
+		load{seed: seed, minutes: 6, workers: 30, one: one}.run(t, client)
 		budgets, _ := n.seen()
 		refused = len(budgets) > 0
 	})
@@ -366,7 +389,7 @@ func TestTheMirrorCostsLittle(t *testing.T) {
 		n := newNetwork(1)
 		defer n.store.Close()
 		n.stretch = 0
-		load{minutes: minutes, workers: 30, one: api.RouteMeGet}.run(t, n, simulatedClient(t, n))
+		load{minutes: minutes, workers: 30, one: api.RouteMeGet}.run(t, simulatedClient(t, n))
 		cycle := held + 100*time.Millisecond
 		ideal := 100 * float64(minutes*time.Minute) / float64(cycle)
 		if _, served := n.seen(); float64(served) < 0.98*ideal {

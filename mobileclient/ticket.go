@@ -19,9 +19,12 @@ import (
 // slot. All the others held theirs, and m was let pass only because they were fewer than the limit.
 type ticket struct {
 	m       *mirror
+	seq     uint64
 	call    call
 	cred    *credential
+	person  *person
 	windows []*window
+	marks   []mark // What the windows held before it.
 	// arrivals has a row for each time that the request may have reached the server: a slot of each window.
 	arrivals [][]slidinglog.Ticket
 
@@ -34,14 +37,21 @@ type ticket struct {
 // hold takes the slots of one arrival, whether they fit or not: that is decided before. The caller has the lock.
 func (t *ticket) hold(now time.Duration) {
 	row := make([]slidinglog.Ticket, len(t.windows))
+	first := t.marks == nil
 	for i, w := range t.windows {
-		row[i] = w.log.Overdraw(now, 1)
+		if first {
+			t.marks = append(t.marks, w.mark(now))
+		}
+		if w.probes(now) {
+			w.lesson.probe = t
+		}
+		row[i] = w.hold(now)
 	}
 	t.arrivals = append(t.arrivals, row)
 }
 
 // depart hands the ticket to the transport. A redirect comes with the same ticket once more, and is a request of its own.
-func (t *ticket) depart() (*ticket, error) {
+func (t *ticket) depart(ctx context.Context) (*ticket, error) {
 	t.m.mu.Lock()
 	first := !t.departed
 	t.departed = true
@@ -49,13 +59,13 @@ func (t *ticket) depart() (*ticket, error) {
 	if first {
 		return t, nil
 	}
-	return t.m.acquire(t.call, t.cred)
+	return t.m.acquire(ctx, t.call, t.cred)
 }
 
 // abandon gives back what never came to the transport.
 func (t *ticket) abandon() {
 	t.m.mu.Lock()
-	defer t.m.mu.Unlock()
+	defer t.m.release()
 	if !t.departed {
 		t.giveBack()
 	}
@@ -95,27 +105,43 @@ func (t *ticket) cover(arrivals int) {
 // arrive.
 func (t *ticket) answered(resp *http.Response) {
 	t.m.mu.Lock()
-	defer t.m.mu.Unlock()
+	defer t.m.release()
 	if len(t.arrivals) == 0 {
 		return
 	}
-	last := len(t.arrivals) - 1
+	now, last := t.m.now(), len(t.arrivals)-1
+	t.learn(now, resp)
 	t.refund(t.arrivals[last], t.judge(resp))
 	t.start(t.arrivals[:last], t.m.grace)
 	t.start(t.arrivals[last:], 0)
 	t.arrivals = nil
+	t.person.met = true
+	t.leaveProbes(now)
 }
 
 // failed settles a request without an answer. traced says that the transport is known to report connections; of
 // another that reported nothing at all it must be assumed that it sent the request.
 func (t *ticket) failed(traced bool) {
 	t.m.mu.Lock()
-	defer t.m.mu.Unlock()
+	defer t.m.release()
 	if !t.connected && (t.asked || traced) {
 		t.giveBack()
 	}
 	t.start(t.arrivals, t.m.grace)
 	t.arrivals = nil
+	t.leaveProbes(t.m.now())
+}
+
+// leaveProbes lets another request find out what this one was sent for and did not, and greet where this one did not.
+func (t *ticket) leaveProbes(now time.Duration) {
+	if t.person.greeting == t {
+		t.person.greeting = nil
+	}
+	for _, w := range t.windows {
+		if w.lesson.probe == t {
+			w.lesson.probe = nil
+		}
+	}
 }
 
 // start begins windows, and lets them begin later by the grace for an arrival that may be still to come.
@@ -123,7 +149,7 @@ func (t *ticket) start(arrivals [][]slidinglog.Ticket, grace time.Duration) {
 	now := t.m.now()
 	for _, row := range arrivals {
 		for i, w := range t.windows {
-			w.log.Start(now, row[i], now+grace)
+			w.start(now, &row[i], now+grace)
 		}
 	}
 }
@@ -133,6 +159,7 @@ func (t *ticket) giveBack() {
 		t.refund(row, func(string) bool { return true })
 	}
 	t.arrivals = nil
+	t.leaveProbes(t.m.now())
 }
 
 // refund gives back one arrival's slots of the budgets that were not charged for it.
@@ -140,7 +167,7 @@ func (t *ticket) refund(row []slidinglog.Ticket, unspent func(budget string) boo
 	now := t.m.now()
 	for i, w := range t.windows {
 		if unspent(w.budget) {
-			w.log.GiveBack(now, row[i], 1)
+			w.giveBack(now, &row[i])
 		}
 	}
 }
@@ -164,12 +191,13 @@ func (t *ticket) judge(resp *http.Response) (unspent func(budget string) bool) {
 // left as a known caller's.
 func (t *ticket) rejected() {
 	t.cred.accepted = false
-	edge := t.m.find([]windowKey{{budget: api.BudgetEdge}})
-	if len(edge) == 0 || slices.Contains(t.windows, edge[0]) {
+	edge := t.m.window(t.m.person(""), windowKey{budget: api.BudgetEdge})
+	if edge == nil || slices.Contains(t.windows, edge) {
 		return
 	}
 	now := t.m.now()
-	edge[0].log.Start(now, edge[0].log.Overdraw(now, 1), now)
+	slot := edge.hold(now)
+	edge.start(now, &slot, now)
 }
 
 // authenticated says that the server got past authentication: it succeeded, or decided a budget that lies behind.

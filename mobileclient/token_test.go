@@ -277,3 +277,11 @@ func TestSlotsBelongToThePerson(t *testing.T) {
 		}
 	})
 }
+
+// rolling gives a person a new token each time.
+func rolling(subject string, expiresIn time.Duration) mobileclient.TokenSource {
+	var serial atomic.Int64
+	return func(context.Context) (mobileclient.Token, error) {
+		return mobileclient.Token{Value: fmt.Sprintf("t%d", serial.Add(1)), Subject: subject, ExpiresIn: expiresIn}, nil
+	}
+}

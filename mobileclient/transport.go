@@ -13,7 +13,7 @@ type transport struct{ base http.RoundTripper }
 
 // RoundTrip sends a request that holds a ticket and settles the ticket, also if the base panics.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	ticket, err := ticketOf(req.Context()).depart()
+	ticket, err := ticketOf(req.Context()).depart(req.Context())
 	if err != nil {
 		closeBody(req)
 		return nil, err

@@ -304,3 +304,16 @@ func TestTheUserAgentIsSent(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// hangingFirst makes the first connection never come.
+func hangingFirst(dials *atomic.Int64, dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials.Add(1) == 1 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return dial(ctx, network, address)
+	}
+}
