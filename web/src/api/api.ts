@@ -1,0 +1,121 @@
+import createClient from 'openapi-fetch';
+import type { paths } from '../contract/schema';
+import { now } from './clock';
+import type { Limits, Me, ParseResult, Task, TaskCreate, TaskList, TaskUpdate } from './contract';
+import { asFailure, failureOf, networkFailure } from './failure';
+import { parseQuotas } from './headers';
+import { Ledger } from './ledger';
+
+interface Answer<T> {
+  data?: T | undefined;
+  error?: unknown;
+  response: Response;
+}
+
+/** The two answers to "who is this". ended says that the browser still sent a session that is over. */
+export type Session = { kind: 'anonymous'; ended: boolean } | { kind: 'member'; me: Me };
+
+/** How a list of tasks is narrowed. */
+export type TaskFilter = 'open' | 'done' | 'all';
+
+// A page small enough to come at once on a phone, and large enough that few people need a second.
+const tasksPerPage = 25;
+
+/** Every call that the page makes. Each throws a Failure and nothing else, but for a call that was aborted. */
+export class Api {
+  readonly ledger = new Ledger();
+  /** Is told that a call was refused because the session is over. */
+  onSessionEnd: () => void = () => {};
+  private readonly client;
+
+  constructor(fetch: typeof globalThis.fetch = (...args) => globalThis.fetch(...args)) {
+    this.client = createClient<paths>({ baseUrl: globalThis.location.origin, fetch });
+  }
+
+  /** Who is calling. It asks limits.get first, which anybody may: so a visitor's first load has no refusal in it. */
+  async session(): Promise<Session> {
+    const { response, ...answer } = await this.client.GET('/api/v1/limits').catch(rejectNetwork);
+    if (response.status === 401) return this.anonymousAfterSession();
+    const limits = this.settle({ ...answer, response });
+    this.ledger.learn(limits, now());
+    if (limits.caller.kind === 'address') return { kind: 'anonymous', ended: false };
+    return { kind: 'member', me: await this.me() };
+  }
+
+  // The cookie of a session that is over is refused, so the address's own budget is asked for without it.
+  private async anonymousAfterSession(): Promise<Session> {
+    const limits = await this.done(this.client.GET('/api/v1/limits', { credentials: 'omit' }));
+    this.ledger.learn(limits, now());
+    return { kind: 'anonymous', ended: true };
+  }
+
+  async limits(signal?: AbortSignal): Promise<Limits> {
+    const limits = await this.done(this.client.GET('/api/v1/limits', signal ? { signal } : {}));
+    this.ledger.learn(limits, now());
+    return limits;
+  }
+
+  me(): Promise<Me> {
+    return this.done(this.client.GET('/api/v1/me'));
+  }
+
+  /** Ends the session; gives the issuer's own page for that, or null if it has none. */
+  async signOut(everywhere: boolean): Promise<string | null> {
+    const query = everywhere ? { everywhere } : {};
+    const result = await this.done(this.client.POST('/api/v1/auth/logout', { params: { query } }));
+    return result.endSessionUrl;
+  }
+
+  tasks(filter: TaskFilter, cursor: string | null, signal?: AbortSignal): Promise<TaskList> {
+    const query = {
+      limit: tasksPerPage,
+      ...(filter === 'all' ? {} : { done: filter === 'done' }),
+      ...(cursor ? { cursor } : {}),
+    };
+    return this.done(this.client.GET('/api/v1/tasks', { params: { query }, ...(signal ? { signal } : {}) }));
+  }
+
+  parse(text: string, timezone: string): Promise<ParseResult> {
+    return this.done(this.client.POST('/api/v1/tasks/parse', { body: { text, timezone } }));
+  }
+
+  createTask(body: TaskCreate): Promise<Task> {
+    return this.done(this.client.POST('/api/v1/tasks', { body }));
+  }
+
+  updateTask(id: string, body: TaskUpdate): Promise<Task> {
+    return this.done(this.client.PATCH('/api/v1/tasks/{id}', { params: { path: { id } }, body }));
+  }
+
+  /** Deletes a task, even while the page is being left. */
+  async deleteTask(id: string): Promise<void> {
+    await this.done(this.client.DELETE('/api/v1/tasks/{id}', { params: { path: { id } }, keepalive: true }));
+  }
+
+  /** All tasks as CSV, as a stream. */
+  async exportTasks(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const body = await this.done(this.client.GET('/api/v1/tasks/export', { parseAs: 'stream', signal }));
+    return body as unknown as ReadableStream<Uint8Array>;
+  }
+
+  private async done<T>(answer: Promise<Answer<T>>): Promise<T> {
+    return this.settle(await answer.catch(rejectNetwork));
+  }
+
+  // Every answer passes here: its headers keep the ledger current, and a refusal is remembered.
+  private settle<T>({ data, error, response }: Answer<T>): T {
+    const at = now();
+    this.ledger.hear(parseQuotas(response.headers), at);
+    if (response.ok) return data as T;
+    const failure = failureOf(response, error, at);
+    this.ledger.refused(failure);
+    if (failure.status === 401) this.onSessionEnd();
+    throw failure;
+  }
+}
+
+// fetch rejects with a TypeError when no answer came. openapi-fetch throws a SyntaxError for a body that is not JSON.
+function rejectNetwork(thrown: unknown): never {
+  if (thrown instanceof DOMException && thrown.name === 'AbortError') throw thrown;
+  throw thrown instanceof TypeError ? networkFailure(thrown) : asFailure(thrown);
+}

@@ -1,0 +1,85 @@
+import type { FieldError, Problem } from './contract';
+
+/** What went wrong with a call: the envelope's code, NETWORK without an answer, UNREADABLE for one that is no envelope. */
+export type FailureCode = Problem['code'] | 'NETWORK' | 'UNREADABLE';
+
+interface Facts {
+  code: FailureCode;
+  status?: number;
+  requestId?: string | null;
+  fields?: FieldError[];
+  violated?: string[];
+  retryAt?: number | null;
+  cause?: unknown;
+}
+
+/** A call that did not succeed. Its message is a sentence to show. */
+export class Failure extends Error {
+  readonly code: FailureCode;
+  /** The HTTP status; 0 without an answer. */
+  readonly status: number;
+  /** Names the request in the server's log; null without an answer. */
+  readonly requestId: string | null;
+  readonly fields: FieldError[];
+  /** The budgets that refused. */
+  readonly violated: string[];
+  /** When the same call would be admitted, on the clock of now(); null where no wait is known to help. */
+  readonly retryAt: number | null;
+
+  constructor(message: string, facts: Facts) {
+    super(message, { cause: facts.cause });
+    this.name = 'Failure';
+    this.code = facts.code;
+    this.status = facts.status ?? 0;
+    this.requestId = facts.requestId ?? null;
+    this.fields = facts.fields ?? [];
+    this.violated = facts.violated ?? [];
+    this.retryAt = facts.retryAt ?? null;
+  }
+}
+
+/** Reads an answer that is no success. at is when it arrived. */
+export function failureOf(response: Response, body: unknown, at: number): Failure {
+  if (!isProblem(body)) {
+    return new Failure(`The server answered ${response.status} in a way that this page does not understand.`, {
+      code: 'UNREADABLE',
+      status: response.status,
+      requestId: response.headers.get('X-Request-ID'),
+      retryAt: retryHeader(response, at),
+    });
+  }
+  return new Failure(body.detail, {
+    code: body.code,
+    status: body.status,
+    requestId: body.requestId,
+    fields: body.fields ?? [],
+    violated: body['violated-policies'] ?? [],
+    retryAt: body.retryAfter ? at + body.retryAfter : null,
+  });
+}
+
+/** A call that got no answer. */
+export function networkFailure(cause: unknown): Failure {
+  return new Failure('The server could not be reached. Check the connection, then try again.', {
+    code: 'NETWORK',
+    cause,
+  });
+}
+
+/** Anything thrown, as a Failure. */
+export function asFailure(thrown: unknown): Failure {
+  if (thrown instanceof Failure) return thrown;
+  return new Failure('Something went wrong in this page.', { code: 'UNREADABLE', cause: thrown });
+}
+
+function isProblem(body: unknown): body is Problem {
+  if (typeof body !== 'object' || body === null) return false;
+  const { code, detail, status } = body as Partial<Problem>;
+  return typeof code === 'string' && typeof detail === 'string' && typeof status === 'number';
+}
+
+// A proxy in front of the server answers without an envelope, but may say how long to wait.
+function retryHeader(response: Response, at: number): number | null {
+  const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN);
+  return seconds > 0 ? at + seconds * 1000 : null;
+}

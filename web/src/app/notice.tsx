@@ -1,0 +1,84 @@
+import type { ReactNode } from 'react';
+import type { Failure } from '../api/failure';
+import { budgetLabel } from '../budgets/words';
+import { signInURL } from './signin';
+import { useSecondsUntil, wait } from './time';
+
+type Tone = 'wait' | 'fault' | 'plain';
+
+/** A calm box beside what it is about. */
+export function Notice({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <div className="notice" data-tone={tone} role={tone === 'fault' ? 'alert' : 'status'}>
+      {children}
+    </div>
+  );
+}
+
+/** What went wrong, with the fields at fault, the wait if there is one, and the request's id. */
+export function FailureNotice({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+  if (failure.code === 'RATE_LIMIT_EXCEEDED') return <Refusal failure={failure} />;
+  return (
+    <Notice tone="fault">
+      <p>{failure.code === 'AUTH_FAILED' ? 'Your session has ended.' : failure.message}</p>
+      {failure.fields.length > 0 && (
+        <ul>
+          {failure.fields.map(({ field, message }) => (
+            <li key={field + message}>
+              {field && <b>{field}</b>} {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="row">
+        {failure.code === 'AUTH_FAILED' && <a href={signInURL}>Sign in again</a>}
+        {onRetry && <RetryButton retryAt={failure.retryAt} onRetry={onRetry} />}
+        <RequestId id={failure.requestId} />
+      </div>
+    </Notice>
+  );
+}
+
+// A refusal is no fault: it says which budget is spent, and until when.
+function Refusal({ failure }: { failure: Failure }) {
+  const seconds = useSecondsUntil(failure.retryAt);
+  const over = failure.retryAt !== null && seconds === 0;
+  const spent = failure.violated.map(budgetLabel).join(' and ') || 'This budget';
+  return (
+    <Notice tone={over ? 'plain' : 'wait'}>
+      <p>
+        <b>{spent}</b> {over ? 'has room again.' : 'is spent for now. Nothing was lost.'}{' '}
+        {seconds > 0 && <Countdown seconds={seconds} />}
+        {failure.retryAt === null && 'This request is larger than the whole budget, so waiting does not help.'}
+      </p>
+      <RequestId id={failure.requestId} />
+    </Notice>
+  );
+}
+
+/** Seconds that run down. They are read out once, by the text around them, and not each second. */
+export function Countdown({ seconds }: { seconds: number }) {
+  return (
+    <span className="countdown" aria-hidden="true">
+      Try again in {wait(seconds)}.
+    </span>
+  );
+}
+
+function RetryButton({ retryAt, onRetry }: { retryAt: number | null; onRetry: () => void }) {
+  const seconds = useSecondsUntil(retryAt);
+  return (
+    <button type="button" className="button" disabled={seconds > 0} onClick={onRetry}>
+      {seconds > 0 ? `Try again in ${wait(seconds)}` : 'Try again'}
+    </button>
+  );
+}
+
+function RequestId({ id }: { id: string | null }) {
+  if (!id) return null;
+  return (
+    <small className="request-id">
+      Request <code>{id}</code>
+    </small>
+  );
+}

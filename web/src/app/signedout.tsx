@@ -1,0 +1,94 @@
+import { useState } from 'react';
+import type { Budget } from '../api/contract';
+import { asFailure } from '../api/failure';
+import { Gauges, useLimits } from '../budgets/budgets';
+import { allowance, budgetLabel, perWhom } from '../budgets/words';
+import { budgets } from '../contract/budgets';
+import { useBlock, useStandings } from './context';
+import { FailureNotice, Notice } from './notice';
+import { signInFailure, signInURL } from './signin';
+import { wait } from './time';
+
+/** What a visitor sees: what this is, the way in, and what the limits are. */
+export function SignedOut({ ended }: { ended: boolean }) {
+  return (
+    <main className="signed-out">
+      <section className="hero">
+        <h1>The gate is checked before the papers.</h1>
+        <p className="lead">
+          Gatehouse counts a request before it asks who sent it, so that a flood of bad credentials never buys a
+          look-up. Behind the gate every person and every organisation has budgets of its own, and this page shows them
+          being spent.
+        </p>
+        <SignInFailure ended={ended} />
+        <SignInButton />
+      </section>
+      <YourAddress />
+      <section className="panel" aria-labelledby="limits">
+        <h2 id="limits">What the limits are</h2>
+        <ul className="allowances">
+          {budgets.map((budget) => (
+            <Row key={budget.name} budget={budget} />
+          ))}
+        </ul>
+      </section>
+    </main>
+  );
+}
+
+// The code is taken out of the address once it is said, so that a reload does not say it again.
+function SignInFailure({ ended }: { ended: boolean }) {
+  const [reason] = useState(() => {
+    const found = signInFailure(globalThis.location.search);
+    if (found !== null) globalThis.history.replaceState(null, '', globalThis.location.pathname);
+    return found;
+  });
+  const text = reason ?? (ended ? 'Your session has ended. Sign in again to go on.' : null);
+  return text && <Notice tone={reason ? 'fault' : 'plain'}>{text}</Notice>;
+}
+
+function SignInButton() {
+  const block = useBlock('auth.login');
+  if (block) {
+    return (
+      <button type="button" className="button primary" disabled>
+        Sign in in {wait(block.seconds)}
+      </button>
+    );
+  }
+  return (
+    <a className="button primary" href={signInURL}>
+      Sign in
+    </a>
+  );
+}
+
+function YourAddress() {
+  const standings = useStandings();
+  const query = useLimits(standings);
+  return (
+    <section className="panel" aria-labelledby="address">
+      <h2 id="address">Before sign-in</h2>
+      <p className="quiet">
+        Until somebody is known, their address pays. Everyone who is signed in pays from a budget of their own instead.
+      </p>
+      {query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
+      <Gauges standings={standings} />
+    </section>
+  );
+}
+
+function Row({ budget }: { budget: Budget }) {
+  return (
+    <li>
+      <div className="allowance-head">
+        <h3>{budgetLabel(budget.name)}</h3>
+        <code>{budget.name}</code>
+      </div>
+      <p>
+        <b>{allowance(budget)}</b> for {perWhom(budget.per)}
+      </p>
+      <p className="quiet">{budget.description}</p>
+    </li>
+  );
+}

@@ -1,0 +1,18 @@
+/** Where signing in begins. The server brings the browser back to this page. */
+export const signInURL = '/api/v1/auth/login?returnTo=/';
+
+// What /?signin=CODE means: the codes of internal/auth/signin.go, each with what to do about it.
+const reasons: Record<string, string> = {
+  expired: 'That sign-in took too long, or its answer was used before. Sign in again.',
+  denied: 'The sign-in was declined. Sign in again, or as somebody else.',
+  refused: 'The sign-in service turned the request down. Sign in again; if it goes on, tell whoever runs this server.',
+  invalid: 'The sign-in service sent an answer that cannot be trusted, so it was not used. Sign in again.',
+  unavailable: 'The sign-in service or the database could not be reached. Wait a moment, then sign in again.',
+};
+
+/** Says why a sign-in failed, from the page's query; null when none did. */
+export function signInFailure(search: string): string | null {
+  const code = new URLSearchParams(search).get('signin');
+  if (code === null) return null;
+  return reasons[code] ?? 'The sign-in failed. Sign in again.';
+}

@@ -1,0 +1,138 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import type { Draft, ParseResult } from '../api/contract';
+import { asFailure, type Failure } from '../api/failure';
+import { useApi, useBlock } from '../app/context';
+import { FailureNotice } from '../app/notice';
+import { wait } from '../app/time';
+import { addTask } from './cache';
+import { createBody, type Entry, entryOf } from './entry';
+import { TaskFields } from './fields';
+import { pieces } from './spans';
+
+interface Props {
+  result: ParseResult & { source: string };
+  onSaved: () => void;
+  onCancel: () => void;
+}
+
+// A draft on the page. Its number stays its own when others are saved or left out.
+interface Item {
+  number: number;
+  entry: Entry;
+  failure: Failure | null;
+}
+
+/** What was understood, to be put right before it is saved. */
+export function Drafts({ result, onSaved, onCancel }: Props) {
+  const { items, setItems, save, busy } = useDrafts(result.drafts, onSaved);
+  const block = useBlock('tasks.create');
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <form
+      className="drafts"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!busy && !block) void save();
+      }}
+    >
+      <h3 ref={heading} tabIndex={-1}>
+        {items.length === 1 ? 'One task, as it was understood' : `${items.length} tasks, as they were understood`}
+      </h3>
+      <Source text={result.source} drafts={result.drafts} parser={result.parser} />
+      <ol>
+        {items.map((item) => (
+          <DraftCard
+            key={item.number}
+            item={item}
+            onChange={(entry) => setItems(items.map((i) => (i === item ? { ...item, entry } : i)))}
+            {...(items.length > 1 && { onRemove: () => setItems(items.filter((i) => i !== item)) })}
+          />
+        ))}
+      </ol>
+      <div className="row end">
+        <button type="button" className="button" onClick={onCancel}>
+          Back to the text
+        </button>
+        <button type="submit" className="button primary" disabled={busy || block !== null}>
+          {block ? `Save in ${wait(block.seconds)}` : busy ? 'Saving…' : saveLabel(items.length)}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function saveLabel(count: number): string {
+  return count === 1 ? 'Save the task' : `Save ${count} tasks`;
+}
+
+// One draft after the other: a refusal stops the rest, and what is saved leaves the form at once, so that saving again
+// never makes a task twice.
+function useDrafts(drafts: readonly Draft[], onSaved: () => void) {
+  const api = useApi();
+  const client = useQueryClient();
+  const [items, setItems] = useState(() =>
+    drafts.map<Item>((draft, number) => ({ number, entry: entryOf(draft), failure: null })),
+  );
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    let left = items.map((item) => ({ ...item, failure: null as Failure | null }));
+    for (const item of left) {
+      try {
+        addTask(client, await api.createTask(createBody(item.entry)));
+        left = left.filter((i) => i !== item);
+      } catch (thrown) {
+        const failure = asFailure(thrown);
+        left = left.map((i) => (i === item ? { ...item, failure } : i));
+        if (failure.code !== 'VALIDATION_FAILED') break;
+      }
+    }
+    setBusy(false);
+    setItems(left);
+    if (left.length === 0) onSaved();
+  };
+  return { items, setItems, save, busy };
+}
+
+function DraftCard({
+  item,
+  onChange,
+  onRemove,
+}: {
+  item: Item;
+  onChange: (entry: Entry) => void;
+  onRemove?: () => void;
+}) {
+  return (
+    <li className="card">
+      <TaskFields entry={item.entry} onChange={onChange} faults={item.failure?.fields ?? []} />
+      {item.failure && <FailureNotice failure={item.failure} />}
+      {onRemove && (
+        <button type="button" className="button quiet small" onClick={onRemove}>
+          Leave this one out
+        </button>
+      )}
+    </li>
+  );
+}
+
+// The text as it was typed, with what was understood marked.
+function Source({ text, drafts, parser }: { text: string; drafts: readonly Draft[]; parser: string }) {
+  return (
+    <p className="source">
+      {pieces(text, drafts).map((piece) =>
+        piece.kind === null ? (
+          piece.text
+        ) : (
+          <mark key={piece.start} data-kind={piece.kind}>
+            {piece.text}
+            <small> {piece.kind}</small>
+          </mark>
+        ),
+      )}
+      {parser === 'model' && <small className="quiet"> Read by a model: look it over.</small>}
+    </p>
+  );
+}

@@ -1,0 +1,70 @@
+import { useMutation } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import { asFailure } from '../api/failure';
+import { useApi, useBlock } from '../app/context';
+import { FailureNotice } from '../app/notice';
+import { wait } from '../app/time';
+import { number } from '../budgets/words';
+
+/** Saves all tasks as a CSV file. How large it becomes is not known beforehand, so progress is what has come so far. */
+export function Export() {
+  const api = useApi();
+  const block = useBlock('tasks.export');
+  const [bytes, setBytes] = useState(0);
+  const abort = useRef<AbortController | null>(null);
+  const run = useMutation({
+    mutationFn: async () => {
+      setBytes(0);
+      abort.current = new AbortController();
+      const stream = await api.exportTasks(abort.current.signal);
+      saveFile(await collect(stream, setBytes), 'tasks.csv');
+    },
+  });
+  const failed = run.error && run.error.name !== 'AbortError';
+  return (
+    <div className="export">
+      <div className="row">
+        <button
+          type="button"
+          className="button"
+          disabled={run.isPending || block !== null}
+          onClick={() => run.mutate()}
+        >
+          {block
+            ? `Export in ${wait(block.seconds)}`
+            : run.isPending
+              ? `${number(Math.ceil(bytes / 1000))} kB…`
+              : 'Export CSV'}
+        </button>
+        {run.isPending && (
+          <button type="button" className="button quiet" onClick={() => abort.current?.abort()}>
+            Cancel
+          </button>
+        )}
+      </div>
+      {failed && <FailureNotice failure={asFailure(run.error)} />}
+    </div>
+  );
+}
+
+// The file is saved only once it is whole: a stream that breaks off throws.
+async function collect(stream: ReadableStream<Uint8Array>, onBytes: (count: number) => void): Promise<Blob> {
+  const chunks: BlobPart[] = [];
+  let count = 0;
+  const reader = stream.getReader();
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    chunks.push(chunk.value as Uint8Array<ArrayBuffer>);
+    count += chunk.value.length;
+    onBytes(count);
+  }
+  return new Blob(chunks, { type: 'text/csv' });
+}
+
+function saveFile(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000); // Long after the browser has begun to save it.
+}

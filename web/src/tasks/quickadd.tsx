@@ -1,0 +1,102 @@
+import { useMutation } from '@tanstack/react-query';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import type { ParseResult } from '../api/contract';
+import { asFailure } from '../api/failure';
+import { useApi, useBlock } from '../app/context';
+import { FailureNotice, Notice } from '../app/notice';
+import { wait } from '../app/time';
+import { Drafts } from './drafts';
+import { timeZone } from './entry';
+
+// What was typed outlives a reload and a new sign-in, though not the tab.
+const kept = 'quick-add';
+
+/** Free text in, drafts to look over, tasks out. */
+export function QuickAdd() {
+  const api = useApi();
+  const [text, setText] = useKeptText();
+  const input = useRef<HTMLTextAreaElement>(null);
+  const reading = useMutation({
+    mutationFn: async (source: string): Promise<ParseResult & { source: string }> => {
+      return { ...(await api.parse(source, timeZone())), source };
+    },
+  });
+  const saved = () => {
+    reading.reset();
+    setText('');
+    input.current?.focus();
+  };
+  const cancelled = () => {
+    reading.reset();
+    input.current?.focus();
+  };
+  return (
+    <section className="quick-add" aria-label="Quick add">
+      <TextForm
+        text={text}
+        onText={setText}
+        input={input}
+        busy={reading.isPending}
+        onSubmit={() => reading.mutate(text)}
+      />
+      {reading.error && <FailureNotice failure={asFailure(reading.error)} />}
+      {reading.data?.drafts.length === 0 && <Notice>No task was found in that text.</Notice>}
+      {reading.data && reading.data.drafts.length > 0 && (
+        <Drafts key={reading.submittedAt} result={reading.data} onSaved={saved} onCancel={cancelled} />
+      )}
+    </section>
+  );
+}
+
+interface FormProps {
+  text: string;
+  onText: (text: string) => void;
+  input: React.RefObject<HTMLTextAreaElement | null>;
+  busy: boolean;
+  onSubmit: () => void;
+}
+
+function TextForm({ text, onText, input, busy, onSubmit }: FormProps) {
+  const block = useBlock('tasks.parse');
+  const ready = text.trim() !== '' && !busy && !block;
+  const submitOnEnter = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (ready) onSubmit();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (ready) onSubmit();
+      }}
+    >
+      <label htmlFor="quick-add">What is to be done?</label>
+      <textarea
+        id="quick-add"
+        ref={input}
+        rows={2}
+        maxLength={2000}
+        placeholder="Call the dentist tomorrow at 9 #health !high"
+        aria-describedby="quick-add-hint"
+        value={text}
+        onChange={(event) => onText(event.target.value)}
+        onKeyDown={submitOnEnter}
+      />
+      <div className="row between">
+        <small id="quick-add-hint" className="quiet">
+          A line for each task. Enter reads it, Shift+Enter begins a new line.
+        </small>
+        <button type="submit" className="button primary" disabled={!ready}>
+          {block ? `Read it in ${wait(block.seconds)}` : busy ? 'Reading…' : 'Read it'}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function useKeptText(): [string, (text: string) => void] {
+  const [text, setText] = useState(() => sessionStorage.getItem(kept) ?? '');
+  useEffect(() => sessionStorage.setItem(kept, text), [text]);
+  return [text, setText];
+}

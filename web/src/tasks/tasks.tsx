@@ -1,0 +1,115 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { TaskFilter } from '../api/api';
+import type { Task } from '../api/contract';
+import { asFailure } from '../api/failure';
+import { useApi, useBlock } from '../app/context';
+import { FailureNotice } from '../app/notice';
+import { useSecondsUntil, wait } from '../app/time';
+import { Export } from './export';
+import { QuickAdd } from './quickadd';
+import { TaskRow } from './taskrow';
+import { type Deletion, useDeletions } from './undo';
+
+const filters: { filter: TaskFilter; label: string; empty: string }[] = [
+  { filter: 'open', label: 'Open', empty: 'Nothing is open. Write the first thing above.' },
+  { filter: 'done', label: 'Done', empty: 'Nothing is done yet.' },
+  { filter: 'all', label: 'All', empty: 'No tasks yet. Write the first thing above.' },
+];
+
+/** The organisation's tasks: quick add, the list, the export. */
+export function Tasks() {
+  const [filter, setFilter] = useState<TaskFilter>('open');
+  return (
+    <section className="panel tasks" aria-labelledby="tasks">
+      <h2 id="tasks">Tasks</h2>
+      <QuickAdd />
+      <div className="row between">
+        <fieldset className="filters">
+          <legend className="hidden">Which tasks to show</legend>
+          {filters.map((f) => (
+            <label key={f.filter}>
+              <input type="radio" name="filter" checked={f.filter === filter} onChange={() => setFilter(f.filter)} />
+              {f.label}
+            </label>
+          ))}
+        </fieldset>
+        <Export />
+      </div>
+      <List filter={filter} />
+    </section>
+  );
+}
+
+function useTasks(filter: TaskFilter) {
+  const api = useApi();
+  return useInfiniteQuery({
+    queryKey: ['tasks', filter],
+    queryFn: ({ pageParam, signal }) => api.tasks(filter, pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.nextCursor ?? null,
+  });
+}
+
+function List({ filter }: { filter: TaskFilter }) {
+  const query = useTasks(filter);
+  const { deletions, remove, undo } = useDeletions();
+  const tasks = query.data?.pages.flatMap((page) => page.items) ?? [];
+  const failure = query.error ? asFailure(query.error) : null;
+  return (
+    <>
+      {failure && (
+        <FailureNotice
+          failure={failure}
+          onRetry={() => (query.isFetchNextPageError ? query.fetchNextPage() : query.refetch())}
+        />
+      )}
+      {query.isPending && !failure && <p className="quiet">Loading…</p>}
+      {query.isSuccess && tasks.length === 0 && (
+        <p className="empty">{filters.find((f) => f.filter === filter)?.empty}</p>
+      )}
+      <ul className="task-list">
+        {tasks.map((task) => (
+          <Row key={task.id} task={task} deletion={deletions.get(task.id)} onDelete={remove} onUndo={undo} />
+        ))}
+      </ul>
+      {query.hasNextPage && <MoreButton busy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()} />}
+    </>
+  );
+}
+
+interface RowProps {
+  task: Task;
+  deletion: Deletion | undefined;
+  onDelete: (id: string) => void;
+  onUndo: (id: string) => void;
+}
+
+function Row({ task, deletion, onDelete, onUndo }: RowProps) {
+  if (deletion?.state === 'sent') return null;
+  if (deletion?.state === 'waiting')
+    return <Deleted task={task} until={deletion.until} onUndo={() => onUndo(task.id)} />;
+  return <TaskRow task={task} failure={deletion?.failure ?? null} onDelete={() => onDelete(task.id)} />;
+}
+
+function Deleted({ task, until, onUndo }: { task: Task; until: number; onUndo: () => void }) {
+  const seconds = useSecondsUntil(until);
+  return (
+    <li className="task deleted" role="status">
+      <span className="task-title">Deleted “{task.title}”</span>
+      {/* biome-ignore lint/a11y/noAutofocus: the button that had the focus is gone, and this takes its place */}
+      <button type="button" className="button small" autoFocus onClick={onUndo}>
+        Undo <span aria-hidden="true">({seconds})</span>
+      </button>
+    </li>
+  );
+}
+
+function MoreButton({ busy, onClick }: { busy: boolean; onClick: () => void }) {
+  const block = useBlock('tasks.list');
+  return (
+    <button type="button" className="button more" disabled={busy || block !== null} onClick={onClick}>
+      {block ? `More in ${wait(block.seconds)}` : busy ? 'Loading…' : 'Show more'}
+    </button>
+  );
+}
