@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/mobileclient"
+)
+
+// A promise is a sentence and how to try it. The note says what was seen.
+type promise struct {
+	says string
+	try  func(context.Context) (note string, err error)
+}
+
+// promises are in an order that lets each find the budgets it needs.
+func (d *demo) promises() []promise {
+	return []promise{
+		{"a protected route without credentials is 401", d.anonymousIsRefused},
+		{"two users on one address have independent budgets", d.usersAreIndependent},
+		{"the 11th parse in a minute is 429 RATE_LIMIT_EXCEEDED while lists still work", d.parseIsLimited},
+		{"the SDK at full speed is refused by itself and never by the server", d.mirrorHolds},
+		{"a spray of bad credentials gets 401, then 429 without any look-up", d.sprayIsThrottled},
+		{"a signed-in user on the sprayed address still gets through", d.knownCallerGetsThrough},
+	}
+}
+
+func (d *demo) anonymousIsRefused(ctx context.Context) (string, error) {
+	code, _, err := d.get(ctx, "/api/v1/me", "")
+	if err != nil {
+		return "", err
+	}
+	if code != http.StatusUnauthorized {
+		return "", fmt.Errorf("it is %d", code)
+	}
+	return "401", nil
+}
+
+// usersAreIndependent spends one person's exports and asks for another's.
+func (d *demo) usersAreIndependent(ctx context.Context) (string, error) {
+	budget, _ := api.BudgetNamed("tasks.export")
+	for range budget.Limit {
+		if err := d.export(ctx, alice); err != nil {
+			return "", fmt.Errorf("alice within her budget: %w", err)
+		}
+	}
+	if err := d.export(ctx, alice); !errors.Is(err, mobileclient.ErrRateLimited) {
+		return "", fmt.Errorf("alice beyond her budget: %w", orSucceeded(err))
+	}
+	if err := d.export(ctx, bob); err != nil {
+		return "", fmt.Errorf("bob after alice spent hers: %w", err)
+	}
+	return fmt.Sprintf("alice's export %d was refused, bob's first was not", budget.Limit+1), nil
+}
+
+// export asks the server itself: SkipRateLimit passes by the SDK's own check.
+func (d *demo) export(ctx context.Context, person string) error {
+	body, err := d.people[person].Export(ctx, mobileclient.SkipRateLimit())
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	_, err = io.Copy(io.Discard, body)
+	return err
+}
+
+func orSucceeded(err error) error {
+	if err == nil {
+		return errors.New("it succeeded")
+	}
+	return err
+}
+
+func (d *demo) parseIsLimited(ctx context.Context) (string, error) {
+	budget, _ := api.BudgetNamed("tasks.parse")
+	request := api.ParseRequest{Text: "Call Bob tomorrow at 5pm #work"}
+	// Spread so that the burst budget of 3 a second is not what refuses.
+	pause := time.NewTicker(350 * time.Millisecond)
+	defer pause.Stop()
+	for i := range budget.Limit {
+		if _, err := d.people[carol].Parse(ctx, request, mobileclient.SkipRateLimit()); err != nil {
+			return "", fmt.Errorf("parse %d: %w", i+1, err)
+		}
+		<-pause.C
+	}
+	_, err := d.people[carol].Parse(ctx, request, mobileclient.SkipRateLimit())
+	var refusal *mobileclient.Error
+	if !errors.As(err, &refusal) || refusal.Code != api.CodeRateLimitExceeded || refusal.Local {
+		return "", fmt.Errorf("parse %d: %w", budget.Limit+1, orSucceeded(err))
+	}
+	if _, err := d.people[carol].Tasks(ctx, mobileclient.TaskQuery{}); err != nil {
+		return "", fmt.Errorf("a list after it: %w", err)
+	}
+	return fmt.Sprintf("again in %d s", refusal.Details.RetryAfterSeconds), nil
+}
+
+// mirrorHolds calls as fast as it can from many goroutines for a while.
+func (d *demo) mirrorHolds(ctx context.Context) (string, error) {
+	const callers, length = 8, 4 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, length)
+	defer cancel()
+	var answered, local, remote, other atomic.Int64
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_, err := d.people[dave].Tasks(ctx, mobileclient.TaskQuery{Limit: 1})
+				count(err, &answered, &local, &remote, &other)
+				if err != nil {
+					pause(ctx, time.Millisecond)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if remote.Load() > 0 || local.Load() == 0 || answered.Load() == 0 {
+		return "", fmt.Errorf("%d answered, %d refused by the SDK, %d by the server", answered.Load(), local.Load(), remote.Load())
+	}
+	return fmt.Sprintf("%d answered, %d refused locally with %s, none by the server", answered.Load(), local.Load(), api.CodeRateLimitExceeded), nil
+}
+
+func count(err error, answered, local, remote, other *atomic.Int64) {
+	var refusal *mobileclient.Error
+	switch {
+	case err == nil:
+		answered.Add(1)
+	case errors.As(err, &refusal) && refusal.Code == api.CodeRateLimitExceeded && refusal.Local:
+		local.Add(1)
+	case errors.Is(err, mobileclient.ErrRateLimited):
+		remote.Add(1)
+	default:
+		other.Add(1)
+	}
+}
+
+func pause(ctx context.Context, length time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(length):
+	}
+}
+
+// sprayIsThrottled goes on to the first 429, and then looks whether more of it buys anything.
+func (d *demo) sprayIsThrottled(ctx context.Context) (string, error) {
+	edge, _ := api.BudgetNamed(api.BudgetEdge)
+	most := int(edge.Limit)*d.replicas + 1
+	for i := range most {
+		code, body, err := d.get(ctx, "/api/v1/me", "not.a.token")
+		switch {
+		case err != nil:
+			return "", err
+		case code == http.StatusTooManyRequests && i > 0:
+			return d.afterTheLimit(ctx, i)
+		case code != http.StatusUnauthorized:
+			return "", fmt.Errorf("request %d: %d %s", i+1, code, body)
+		}
+	}
+	return "", fmt.Errorf("none of %d was refused", most)
+}
+
+func (d *demo) afterTheLimit(ctx context.Context, admitted int) (string, error) {
+	note := fmt.Sprintf("%d × 401, then 429", admitted)
+	if d.metrics == "" {
+		return note + "; look-ups not counted: no -metrics", nil
+	}
+	before, err := d.lookUps(ctx)
+	if err != nil {
+		return "", err
+	}
+	for range 20 {
+		if _, _, err := d.get(ctx, "/api/v1/me", "not.a.token"); err != nil {
+			return "", err
+		}
+	}
+	after, err := d.lookUps(ctx)
+	if err != nil {
+		return "", err
+	}
+	if after != before {
+		return "", fmt.Errorf("%v look-ups after the limit", after-before)
+	}
+	return note + "; 20 more caused no look-up", nil
+}
+
+// lookUps is the sum of what a credential can cost: session look-ups, token checks, key fetches.
+func (d *demo) lookUps(ctx context.Context) (float64, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.metrics, nil)
+	if err != nil {
+		return 0, fmt.Errorf("-metrics: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, fmt.Errorf("read metrics: %w", err)
+	}
+	defer resp.Body.Close()
+	sum, seen := 0.0, 0
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		switch name {
+		case "auth_session_lookups_total", "auth_token_checks_total", "auth_key_fetches_total":
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return 0, fmt.Errorf("read metric %s: %w", name, err)
+			}
+			sum, seen = sum+n, seen+1
+		}
+	}
+	if seen == 0 {
+		return 0, fmt.Errorf("%s has no metrics of this server", d.metrics)
+	}
+	return sum, nil
+}
+
+func (d *demo) knownCallerGetsThrough(ctx context.Context) (string, error) {
+	me, err := d.people[alice].Me(ctx)
+	if err != nil {
+		return "", err
+	}
+	return me.Name, nil
+}
+
+// get asks the server plainly, without the SDK.
+func (d *demo) get(ctx context.Context, path, token string) (int, string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+path, nil)
+	if err != nil {
+		return 0, "", fmt.Errorf("make request: %w", err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", fmt.Errorf("ask the server: %w", err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return resp.StatusCode, string(body), err
+}
