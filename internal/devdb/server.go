@@ -21,6 +21,8 @@ import (
 const (
 	// pidFile is where a server writes its process id, in line 1, and in line 8 what it is doing.
 	pidFile = "postmaster.pid"
+	// noProcess is beyond the process ids that any Unix gives out.
+	noProcess = "1073741823"
 	// pollEvery is how often that file is looked at: a start takes some 50 ms.
 	pollEvery = 5 * time.Millisecond
 	// stopTimeout is how long a server may take to write down its last page before it is killed.
@@ -204,20 +206,50 @@ func (c *Cluster) end() {
 // stopping already.
 func (c *Cluster) endLeftover(ctx context.Context) error {
 	pid, _ := readPIDFile(c.data())
-	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-		return nil // PostgreSQL itself clears away the file of a dead server.
+	if pid <= 0 {
+		return nil
 	}
-	if !c.isServer(pid) { // The number has passed on to another program, which PostgreSQL would take for a server.
-		return os.Remove(filepath.Join(c.data(), pidFile))
+	if !c.isServer(pid) {
+		return c.forget()
 	}
 	c.log.WarnContext(ctx, "stopping the database server that a killed process left behind", "pid", pid, "folder", c.dir)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT} {
 		syscall.Kill(pid, signal) //nolint:errcheck // It ended meanwhile.
 		if c.goneWithin(ctx, pid, stopTimeout) {
-			return nil
+			return c.forget()
 		}
 	}
 	return fmt.Errorf("the database server %d of a killed process does not stop: run `kill -9 %d`", pid, pid)
+}
+
+// forget makes the file of a dead server name a process that cannot exist. PostgreSQL clears a file away
+// whose process does not run, but the number may have passed on to another program, or nobody has waited for the dead one. The rest of the
+// file stays: it says how to tell whether parts of that server are still going away.
+func (c *Cluster) forget() error {
+	path := filepath.Join(c.data(), pidFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read file of a dead server: %w", err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n")
+	if err := os.WriteFile(path, []byte(noProcess+"\n"+rest), 0o600); err != nil {
+		return fmt.Errorf("write file of a dead server: %w", err)
+	}
+	return nil
+}
+
+// clearSocket removes the socket of a server that was killed, for the same reason.
+func (c *Cluster) clearSocket() error {
+	socket := filepath.Join(c.sockets, ".s.PGSQL."+port)
+	for _, path := range []string{socket, socket + ".lock"} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove socket of a dead server: %w", err)
+		}
+	}
+	return nil
 }
 
 // isServer tells by its command line whether a process is the server of this folder. One that has ended and that nobody

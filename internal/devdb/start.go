@@ -52,6 +52,9 @@ func (c *Cluster) start(ctx context.Context, cfg Config) error {
 	if err := c.endLeftover(ctx); err != nil {
 		return err
 	}
+	if err := c.clearSocket(); err != nil {
+		return err
+	}
 	if err := c.ensureData(ctx, cfg); err != nil {
 		return err
 	}
