@@ -90,19 +90,17 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge) ([]ratelim
 	return decodeVerdicts(answer, charges)
 }
 
-// GiveBack implements ratelimit.Returner. The returns are one call for each group among them.
+// GiveBack implements ratelimit.Returner. All returns of a call must share one Key.Group.
 func (s *Store) GiveBack(ctx context.Context, returns []ratelimit.Return) ([]int64, error) {
 	if len(returns) == 0 {
 		return nil, nil
 	}
 	keys := make([]string, len(returns))
+	tag := s.keys.tag(returns[0].Key.Group)
 	for i := range returns {
 		if returns[i].Key.Group != returns[0].Key.Group {
 			return nil, errGroups
 		}
-	}
-	tag := s.keys.tag(returns[0].Key.Group)
-	for i := range returns {
 		keys[i] = s.keys.key(tag, &returns[i].Key, returns[i].Limit.Algorithm)
 	}
 	answer, err := s.run(ctx, &s.giveBack, keys, encodeReturns(s.now(), returns))
@@ -131,14 +129,14 @@ func (s *Store) Reset(ctx context.Context, keys ...ratelimit.Key) error {
 }
 
 // errGroups is a fault of the caller.
-var errGroups = errors.New("the charges of one call have different groups: all keys of a decision must share one")
+var errGroups = fmt.Errorf("%w: the keys of one call have different groups: all of a decision must share one", ratelimit.ErrCharge)
 
 func (s *Store) chargeKeys(charges []ratelimit.Charge) ([]string, error) {
 	tag := s.keys.tag(charges[0].Key.Group)
 	keys := make([]string, len(charges))
 	for i := range charges {
 		if charges[i].Key.Group != charges[0].Key.Group {
-			return nil, fmt.Errorf("%w: %w", ratelimit.ErrCharge, errGroups)
+			return nil, errGroups
 		}
 		keys[i] = s.keys.key(tag, &charges[i].Key, charges[i].Limit.Algorithm)
 	}

@@ -76,13 +76,14 @@ elseif kind == 3 then
     at, a, b, refill = parse('>I7I7I6I6', v, 2)
     stepped = at > now
     a = a - max(0, now - at)
-    if refill == 0 then
+    if refill == 0 or b >= refill or refill_units(a, b, refill) > 2e12 then
       used = nil
     elseif a < 0 then
       a, b = 0, 0
     else
       if refill ~= span then
         a, b = refill_time(refill_units(a, b, refill), span)
+        a = min(a, 2^53)
       end
       used = refill_units(a, b, span)
       if used > 0 and limit > 0 then
