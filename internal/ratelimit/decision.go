@@ -9,11 +9,11 @@ import (
 type Outcome uint8
 
 const (
-	// Allowed: every enforced charge fits, or its budget is failing open.
+	// Allowed means that every enforced charge fits, or its budget is failing open.
 	Allowed Outcome = iota + 1
-	// Denied: an enforced charge does not fit; none of the decision was spent.
+	// Denied means that an enforced charge does not fit; none of the decision was spent.
 	Denied
-	// Unavailable: a closed budget's store cannot say.
+	// Unavailable means that a closed budget's store cannot say.
 	Unavailable
 )
 

@@ -1,6 +1,7 @@
 package ratelimit_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,21 +65,21 @@ func TestDenialsAreDropped(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		change func(t *testing.T, l *testBundle, spent ratelimit.Decision)
+		change func(ctx context.Context, l *testBundle, spent ratelimit.Decision)
 		ask    ratelimit.Ask
 	}{
-		{"given back", func(t *testing.T, l *testBundle, spent ratelimit.Decision) { l.GiveBack(t.Context(), spent) }, ask("open", 2)},
-		{"settled", func(t *testing.T, l *testBundle, spent ratelimit.Decision) { l.Settle(t.Context(), spent, "open", 7) }, ask("open", 2)},
-		{"reset", func(t *testing.T, l *testBundle, _ ratelimit.Decision) {
-			if err := l.Reset(t.Context(), "open", "acme", "alice"); err != nil {
-				t.Error(err)
+		{"given back", func(ctx context.Context, l *testBundle, spent ratelimit.Decision) { l.GiveBack(ctx, spent) }, ask("open", 2)},
+		{"settled", func(ctx context.Context, l *testBundle, spent ratelimit.Decision) { l.Settle(ctx, spent, "open", 7) }, ask("open", 2)},
+		{"reset", func(ctx context.Context, l *testBundle, _ ratelimit.Decision) {
+			if err := l.Reset(ctx, "open", "acme", "alice"); err != nil {
+				panic(err)
 			}
 		}, ask("open", 2)},
-		{"another limit", func(*testing.T, *testBundle, ratelimit.Decision) {}, ratelimit.Ask{
+		{"another limit", func(context.Context, *testBundle, ratelimit.Decision) {}, ratelimit.Ask{
 			Budget: "open", Group: "acme", ID: "alice", Cost: 2, Subject: ratelimit.Subject{Plan: "team"},
 		}},
-		{"a cheaper cost", func(*testing.T, *testBundle, ratelimit.Decision) {}, ask("open", 1)},
-		{"another key", func(*testing.T, *testBundle, ratelimit.Decision) {}, ratelimit.Ask{Budget: "open", Group: "acme", ID: "bob", Cost: 2}},
+		{"a cheaper cost", func(context.Context, *testBundle, ratelimit.Decision) {}, ask("open", 1)},
+		{"another key", func(context.Context, *testBundle, ratelimit.Decision) {}, ratelimit.Ask{Budget: "open", Group: "acme", ID: "bob", Cost: 2}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestDenialsAreDropped(t *testing.T) {
 					t.Fatalf("denial %d: %+v", i, d)
 				}
 			}
-			tt.change(t, l, spent)
+			tt.change(t.Context(), l, spent)
 			if d := l.Decide(t.Context(), tt.ask); d.Outcome != ratelimit.Allowed {
 				t.Errorf("got %+v", d)
 			}

@@ -68,8 +68,9 @@ func (l Limit) Span() time.Duration {
 		return time.Duration((l.N*1e6+l.Refill-1)/l.Refill) * time.Microsecond
 	case Segments:
 		return l.Window + l.Window/SegmentCount
+	default:
+		return l.Window
 	}
-	return l.Window
 }
 
 // Check says what is wrong with the limit, or nil.
@@ -151,7 +152,7 @@ func checkTwice(charges []Charge) error {
 }
 
 // plainLog says that the limit is a log that Check passes, of whole milliseconds.
-func (l *Limit) plainLog() bool {
-	return l.Algorithm == SlidingLog && uint64(l.N) <= MaxLog && l.Refill == 0 &&
+func (l Limit) plainLog() bool {
+	return l.Algorithm == SlidingLog && l.N >= 0 && l.N <= MaxLog && l.Refill == 0 &&
 		l.Window >= MinWindow && l.Window <= MaxWindow && l.Window%time.Millisecond == 0
 }

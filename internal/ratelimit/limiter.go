@@ -71,7 +71,6 @@ func New(config Config) (*Limiter, error) {
 		guards:  make(map[string]*guard, len(config.Stores)),
 		resolve: config.Resolve,
 		now:     config.Now,
-		scratch: sync.Pool{New: func() any { return new(scratch) }},
 	}
 	for name, store := range config.Stores {
 		l.guards[name] = newGuard(name, store, &config)
@@ -182,7 +181,10 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, asks []Ask, look bool
 		d.fault(err)
 		return
 	}
-	s := l.scratch.Get().(*scratch)
+	s, ok := l.scratch.Get().(*scratch)
+	if !ok {
+		s = new(scratch)
+	}
 	defer l.scratch.Put(s)
 	if g := s.gather(d.Results); g != nil && !g.repeat(d) {
 		l.ask(ctx, d, g, s)

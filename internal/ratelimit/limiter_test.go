@@ -29,10 +29,10 @@ type faultyStore struct {
 
 var errDown = errors.New("connection refused")
 
-func newFaultyStore(t testing.TB) *faultyStore {
-	t.Helper()
+func newFaultyStore(tb testing.TB) *faultyStore {
+	tb.Helper()
 	s := &faultyStore{inner: memory.New(memory.Config{})}
-	t.Cleanup(s.inner.Close)
+	tb.Cleanup(s.inner.Close)
 	return s
 }
 
@@ -177,16 +177,17 @@ func table() []ratelimit.Budget {
 
 type testBundle struct {
 	*ratelimit.Limiter
+
 	store   *faultyStore
 	journal *journal
 }
 
-func setup(t testing.TB, change ...func(*ratelimit.Config)) *testBundle {
-	t.Helper()
-	b := &testBundle{store: newFaultyStore(t), journal: newJournal()}
+func setup(tb testing.TB, change ...func(*ratelimit.Config)) *testBundle {
+	tb.Helper()
+	b := &testBundle{store: newFaultyStore(tb), journal: newJournal()}
 	inside, local := memory.New(memory.Config{}), memory.New(memory.Config{})
-	t.Cleanup(inside.Close)
-	t.Cleanup(local.Close)
+	tb.Cleanup(inside.Close)
+	tb.Cleanup(local.Close)
 	config := ratelimit.Config{
 		Budgets: table(),
 		Stores:  map[string]ratelimit.Store{"shared": b.store, "memory": inside},
@@ -198,9 +199,9 @@ func setup(t testing.TB, change ...func(*ratelimit.Config)) *testBundle {
 	}
 	var err error
 	if b.Limiter, err = ratelimit.New(config); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(b.Close)
+	tb.Cleanup(b.Close)
 	return b
 }
 

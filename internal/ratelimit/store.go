@@ -99,5 +99,5 @@ type InProcess interface {
 
 // A Selective store does not have every algorithm. A store without this method is taken to have all.
 type Selective interface {
-	Supports(Algorithm) bool
+	Supports(a Algorithm) bool
 }

@@ -8,8 +8,8 @@ import (
 // find is the index of the entry with the ticket, or −1. Tickets are looked for soon after they were given, so it
 // searches from the newest.
 func find(entries []entry, t Ticket) int {
-	for i := len(entries) - 1; i >= 0; i-- {
-		if entries[i].ticket == t {
+	for i, e := range slices.Backward(entries) {
+		if e.ticket == t {
 			return i
 		}
 	}

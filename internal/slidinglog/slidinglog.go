@@ -41,7 +41,7 @@ type Log struct {
 type entry struct {
 	ticket Ticket
 	units  int64
-	at     time.Duration // When the window of these units begins; they leave at at + W.
+	at     time.Duration // When the window of these units begins; they leave W later.
 }
 
 // A Ticket names the entry that one call made; 0 names none. A log never gives the same one twice.
@@ -108,8 +108,8 @@ func (l *Log) Overdraw(now time.Duration, cost int64) Ticket {
 	return e.ticket
 }
 
-// Start begins the window of a held entry at the time at: its units leave at at + W. A time after now keeps them longer,
-// for a request whose late arrival must be reckoned with. It is false if the ticket names no held entry.
+// Start begins the window of a held entry at the time that at says: its units leave W later. A time after now keeps
+// them longer, for a request whose late arrival must be reckoned with. It is false if the ticket names no held entry.
 func (l *Log) Start(now time.Duration, t Ticket, at time.Duration) bool {
 	ahead := at - now
 	now = l.advance(now)

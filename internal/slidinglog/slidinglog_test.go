@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"example.com/gatehouse/internal/slidinglog"
 	"pgregory.net/rapid"
+
+	"example.com/gatehouse/internal/slidinglog"
 )
 
 const second = time.Second

@@ -42,7 +42,7 @@ func (sh *shard) become(s *slot, k kind) {
 }
 
 // record counts units that fit, and names them for giving back.
-func (sh *shard) record(s *slot, l *ratelimit.Limit, units int64) uint64 {
+func (sh *shard) record(s *slot, l *ratelimit.Limit, units int64) int64 {
 	if s.kind != kind(l.Algorithm) {
 		sh.become(s, kind(l.Algorithm))
 	}
@@ -73,7 +73,7 @@ func (sh *shard) until(s *slot, l *ratelimit.Limit, n int64) int64 {
 }
 
 // giveBack takes units of the receipt out, and says how many; usage was asked before.
-func (sh *shard) giveBack(s *slot, l *ratelimit.Limit, id uint64, units int64) int64 {
+func (sh *shard) giveBack(s *slot, l *ratelimit.Limit, id, units int64) int64 {
 	switch s.kind {
 	case kindLog:
 		return sh.logGiveBack(s, id, units)
@@ -87,10 +87,10 @@ func (sh *shard) giveBack(s *slot, l *ratelimit.Limit, id uint64, units int64) i
 }
 
 // weight is about how many units the slot counts, for choosing what to evict.
-func (sh *shard) weight(s *slot) uint64 {
+func (sh *shard) weight(s *slot) int64 {
 	switch s.kind {
 	case kindLog:
-		return uint64(sh.queue(s).len())
+		return int64(sh.queue(s).len())
 	case kindBucket:
 		return s.a / microUnits
 	default:

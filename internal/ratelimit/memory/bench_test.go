@@ -36,6 +36,7 @@ func BenchmarkTake(b *testing.B) {
 }
 
 func benchTake(b *testing.B, limit ratelimit.Limit, keys int, parallel bool) {
+	b.Helper()
 	s := memory.New(memory.Config{Keys: 2 * keys})
 	defer s.Close()
 	ids := make([]string, keys)

@@ -9,43 +9,43 @@ const microUnits = 1_000_000
 
 // bucketUsage brings the debt up to the shard's time and says how many units it takes, begun ones whole.
 func (sh *shard) bucketUsage(s *slot, refill int64) int64 {
-	age := sh.now - int64(s.b)
-	debt := int64(s.a)
+	age := sh.now - s.b
+	debt := s.a
 	if age >= ceilDiv(debt, refill) { // Asked first, so that the product below cannot overflow.
 		debt = 0
 	} else {
 		debt -= age * refill
 	}
-	s.a, s.b = uint64(debt), uint64(sh.now)
+	s.a, s.b = debt, sh.now
 	return ceilDiv(debt, microUnits)
 }
 
-func (sh *shard) bucketRecord(s *slot, refill, units int64) uint64 {
+func (sh *shard) bucketRecord(s *slot, refill, units int64) int64 {
 	if s.a == 0 {
-		s.b = uint64(sh.now)
+		s.b = sh.now
 	}
-	s.a += uint64(units) * microUnits
-	sh.keep(s, sh.now+ceilDiv(int64(s.a), refill))
-	return uint64(sh.now) + 1
+	s.a += units * microUnits
+	sh.keep(s, sh.now+ceilDiv(s.a, refill))
+	return sh.now + 1
 }
 
 // bucketUntil is the time until n units are refilled of those that bucketUsage counted.
 func (sh *shard) bucketUntil(s *slot, refill, n int64) int64 {
-	debt := int64(s.a)
+	debt := s.a
 	left := (ceilDiv(debt, microUnits) - n) * microUnits
 	return ceilDiv(debt-left, refill)
 }
 
 // bucketGiveBack gives back what time has not refilled since the charge. More could be over the limit: of a bucket that
 // has been full since then, the charge has already been forgiven.
-func (sh *shard) bucketGiveBack(s *slot, refill int64, id uint64, units int64) int64 {
-	age := sh.now - int64(id-1)
+func (sh *shard) bucketGiveBack(s *slot, refill, id, units int64) int64 {
+	age := sh.now - (id - 1)
 	if age < 0 || age >= ceilDiv(units*microUnits, refill) {
 		return 0
 	}
 	units = (units*microUnits - age*refill) / microUnits
-	units = min(units, int64(s.a)/microUnits)
-	s.a -= uint64(units) * microUnits
+	units = min(units, s.a/microUnits)
+	s.a -= units * microUnits
 	return units
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"math"
 
 	"example.com/gatehouse/internal/ratelimit"
 )
@@ -17,7 +18,7 @@ func (s *Store) GiveBack(_ context.Context, returns []ratelimit.Return) ([]int64
 
 func (s *Store) giveBack(r *ratelimit.Return) int64 {
 	units := min(r.Units, r.Receipt.Cost)
-	if r.Receipt.ID == 0 || units <= 0 || r.Limit.Check() != nil {
+	if r.Receipt.ID == 0 || r.Receipt.ID > math.MaxInt64 || units <= 0 || r.Limit.Check() != nil {
 		return 0
 	}
 	h := s.hasher.hash(&r.Key)
@@ -31,7 +32,7 @@ func (s *Store) giveBack(r *ratelimit.Return) int64 {
 	}
 	slot := &sh.table.slots[at]
 	sh.usage(slot, &r.Limit)
-	given := sh.giveBack(slot, &r.Limit, r.Receipt.ID, units)
+	given := sh.giveBack(slot, &r.Limit, int64(r.Receipt.ID), units)
 	if given > 0 {
 		slot.refused = false
 	}

@@ -3,7 +3,6 @@ package memory
 import (
 	"hash/maphash"
 	"math/bits"
-	"math/rand/v2"
 
 	"example.com/gatehouse/internal/ratelimit"
 )
@@ -16,7 +15,11 @@ type hasher struct {
 }
 
 func newHasher() hasher {
-	return hasher{seed: maphash.MakeSeed(), mix: [3]uint64{rand.Uint64() | 1, rand.Uint64() | 1, rand.Uint64() | 1}}
+	h := hasher{seed: maphash.MakeSeed()}
+	for i, part := range []string{"id", "group", "budget"} {
+		h.mix[i] = maphash.String(h.seed, part) | 1
+	}
+	return h
 }
 
 // hash covers the three parts one by one, so that no two keys read the same when run together. It is never 0.

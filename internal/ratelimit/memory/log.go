@@ -1,7 +1,7 @@
 package memory
 
 // A log keeps a stamp for each unit, the oldest first: the first in the slot's word a, and from the second on all of
-// them in a ring. A stamp is the time of its charge in microseconds, 50 bits (35 years), and a sequence, 14 bits, that
+// them in a ring. A stamp is the time of its charge in microseconds, 49 bits (17 years), and a sequence, 14 bits, that
 // makes it unique in its shard: it names the charge on its receipt.
 
 const (
@@ -11,17 +11,17 @@ const (
 	unnamed = 1<<sequenceBits - 1
 )
 
-func stampTime(stamp uint64) int64 { return int64(stamp >> sequenceBits) }
+func stampTime(stamp int64) int64 { return stamp >> sequenceBits }
 
 // stamp names a charge made now.
-func (sh *shard) stamp() uint64 {
+func (sh *shard) stamp() int64 {
 	if sh.stamped != sh.now {
 		sh.stamped, sh.sequence = sh.now, 0
 	}
 	if sh.sequence < unnamed {
 		sh.sequence++ // The first is 1, so that no stamp is 0.
 	}
-	return uint64(sh.now)<<sequenceBits | sh.sequence
+	return sh.now<<sequenceBits | sh.sequence
 }
 
 func (sh *shard) logUsage(s *slot, window int64) int64 {
@@ -36,8 +36,8 @@ func (sh *shard) logUsage(s *slot, window int64) int64 {
 	return int64(n - gone)
 }
 
-func (sh *shard) logRecord(s *slot, window, units int64) uint64 {
-	stamp := sh.stamp()
+func (sh *shard) logRecord(s *slot, window, units int64) (stamp int64) {
+	stamp = sh.stamp()
 	sh.queue(s).push(stamp, int(units))
 	sh.keep(s, sh.now+window)
 	if stamp&unnamed == unnamed {
@@ -51,7 +51,7 @@ func (sh *shard) logUntil(s *slot, window, n int64) int64 {
 }
 
 // logGiveBack drops units with the stamp, and takes the name of the rest.
-func (sh *shard) logGiveBack(s *slot, stamp uint64, units int64) (given int64) {
+func (sh *shard) logGiveBack(s *slot, stamp, units int64) (given int64) {
 	q := sh.queue(s)
 	for i := q.len() - 1; i >= 0 && stampTime(*q.at(i)) >= stampTime(stamp); i-- {
 		switch w := q.at(i); {

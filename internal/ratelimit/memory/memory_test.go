@@ -17,6 +17,7 @@ func open(t *testing.T, config memory.Config) *memory.Store {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness {
+		t.Helper()
 		c := new(ratelimittest.Clock)
 		return ratelimittest.Harness{Store: open(t, memory.Config{Clock: c.Elapsed}), Advance: c.Advance}
 	})
@@ -26,6 +27,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceOnRealClock(t *testing.T) {
 	t.Parallel()
 	ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness {
+		t.Helper()
 		return ratelimittest.Harness{Store: open(t, memory.Config{})}
 	})
 }

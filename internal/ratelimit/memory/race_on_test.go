@@ -3,4 +3,4 @@
 package memory_test
 
 // flood is smaller under the race detector, which makes it some ten times slower.
-const flood = 500_000
+const flood = 100_000

@@ -14,9 +14,9 @@ type rings struct {
 }
 
 type class struct {
-	slabs [][]uint64
-	next  uint32   // The first ring that was never used.
-	free  []uint32 // Rings that were, and are free again.
+	slabs [][]int64
+	next  int   // The first ring that was never used.
+	free  []int // Rings that were, and are free again.
 }
 
 func ringWords(size uint8) int { return 2 << size }
@@ -25,27 +25,27 @@ func ringWords(size uint8) int { return 2 << size }
 func slabShift(size uint8) uint { return slabBits - 1 - uint(size) }
 
 // word is where the ring's i-th word lies.
-func (r *rings) word(size uint8, ring uint32, i int) *uint64 {
+func (r *rings) word(size uint8, ring, i int) *int64 {
 	shift := slabShift(size)
 	slab := r.classes[size].slabs[ring>>shift]
-	return &slab[int(ring&(1<<shift-1))*ringWords(size)+i]
+	return &slab[ring&(1<<shift-1)*ringWords(size)+i]
 }
 
-func (r *rings) alloc(size uint8) uint32 {
+func (r *rings) alloc(size uint8) int {
 	c := &r.classes[size]
 	if n := len(c.free); n > 0 {
 		ring := c.free[n-1]
 		c.free = c.free[:n-1]
 		return ring
 	}
-	if c.next>>slabShift(size) == uint32(len(c.slabs)) {
-		c.slabs = append(c.slabs, make([]uint64, 1<<slabBits))
+	if c.next>>slabShift(size) == len(c.slabs) {
+		c.slabs = append(c.slabs, make([]int64, 1<<slabBits))
 	}
 	c.next++
 	return c.next - 1
 }
 
-func (r *rings) release(size uint8, ring uint32) {
+func (r *rings) release(size uint8, ring int) {
 	c := &r.classes[size]
 	c.free = append(c.free, ring)
 }
@@ -54,7 +54,7 @@ func (r *rings) bytes() int {
 	n := 0
 	for size := range r.classes {
 		c := &r.classes[size]
-		n += len(c.slabs)<<slabBits*8 + cap(c.free)*4
+		n += len(c.slabs)<<slabBits*8 + cap(c.free)*8
 	}
 	return n
 }
@@ -62,29 +62,29 @@ func (r *rings) bytes() int {
 // idle is how many bytes lie in rings that are free.
 func (r *rings) idle() int {
 	n := 0
-	for size := range r.classes {
-		n += len(r.classes[size].free) * ringWords(uint8(size)) * 8
+	for size := range uint8(len(r.classes)) {
+		n += len(r.classes[size].free) * ringWords(size) * 8
 	}
 	return n
 }
 
 // A queue is a slot's ring seen as a queue of words, the oldest first. In the slot's word b lie the ring's number, its
-// first place in use and how many are: 32, 16 and 16 bits. A queue of one word needs no ring: the word is in a.
+// first place in use and how many are: 31, 16 and 16 bits. A queue of one word needs no ring: the word is in a.
 type queue struct {
 	slot  *slot
 	rings *rings
 }
 
-func (q queue) ring() uint32 { return uint32(q.slot.b >> 32) }
-func (q queue) head() int    { return int(q.slot.b >> 16 & 0xffff) }
-func (q queue) len() int     { return int(q.slot.b & 0xffff) }
+func (q queue) ring() int { return int(q.slot.b >> 32) }
+func (q queue) head() int { return int(q.slot.b >> 16 & 0xffff) }
+func (q queue) len() int  { return int(q.slot.b & 0xffff) }
 
-func (q queue) set(ring uint32, head, n int) {
-	q.slot.b = uint64(ring)<<32 | uint64(head)<<16 | uint64(n)
+func (q queue) set(ring, head, n int) {
+	q.slot.b = int64(ring)<<32 | int64(head)<<16 | int64(n)
 }
 
 // at is where the i-th word lies.
-func (q queue) at(i int) *uint64 {
+func (q queue) at(i int) *int64 {
 	if q.slot.size == 0 {
 		return &q.slot.a
 	}
@@ -92,22 +92,22 @@ func (q queue) at(i int) *uint64 {
 }
 
 // push adds n words of one value at the end.
-func (q queue) push(word uint64, n int) {
+func (q queue) push(word int64, n int) {
 	old := q.len()
 	q.reserve(old + n)
 	if q.slot.size == 0 {
 		q.slot.a = word
-		q.slot.b = uint64(n)
+		q.slot.b = int64(n)
 		return
 	}
-	q.slot.b += uint64(n)
+	q.slot.b += int64(n)
 	for i := range n {
 		*q.at(old + i) = word
 	}
 }
 
 // pushPair adds two words at the end. A queue of pairs always has a ring.
-func (q queue) pushPair(first, second uint64) {
+func (q queue) pushPair(first, second int64) {
 	n := q.len()
 	q.reserve(n + 2)
 	q.slot.b += 2

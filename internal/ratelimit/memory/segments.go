@@ -9,8 +9,8 @@ import "example.com/gatehouse/internal/ratelimit"
 func segmentLength(window int64) int64 { return window / ratelimit.SegmentCount }
 
 // segmentLeaves is when the units of a segment leave.
-func segmentLeaves(segment uint64, window int64) int64 {
-	return (int64(segment)+1)*segmentLength(window) - 1 + window
+func segmentLeaves(segment, window int64) int64 {
+	return (segment+1)*segmentLength(window) - 1 + window
 }
 
 func (sh *shard) segmentUsage(s *slot, window int64) int64 {
@@ -19,40 +19,40 @@ func (sh *shard) segmentUsage(s *slot, window int64) int64 {
 		s.a -= *q.at(1)
 		q.pop(2)
 	}
-	return int64(s.a)
+	return s.a
 }
 
-func (sh *shard) segmentRecord(s *slot, window, units int64) uint64 {
-	q, segment := sh.queue(s), uint64(sh.now/segmentLength(window))
-	s.a += uint64(units)
+func (sh *shard) segmentRecord(s *slot, window, units int64) int64 {
+	q, segment := sh.queue(s), sh.now/segmentLength(window)
+	s.a += units
 	sh.keep(s, segmentLeaves(segment, window))
 	if n := q.len(); n > 0 && *q.at(n - 2) == segment {
-		*q.at(n - 1) += uint64(units)
+		*q.at(n - 1) += units
 		return segment + 1
 	}
-	q.pushPair(segment, uint64(units))
+	q.pushPair(segment, units)
 	return segment + 1
 }
 
 func (sh *shard) segmentUntil(s *slot, window, n int64) int64 {
 	q := sh.queue(s)
 	for i := 0; ; i += 2 {
-		if n -= int64(*q.at(i + 1)); n <= 0 {
+		if n -= *q.at(i + 1); n <= 0 {
 			return segmentLeaves(*q.at(i), window) - sh.now
 		}
 	}
 }
 
-func (sh *shard) segmentGiveBack(s *slot, id uint64, units int64) int64 {
+func (sh *shard) segmentGiveBack(s *slot, id, units int64) int64 {
 	q := sh.queue(s)
 	for i := q.len() - 2; i >= 0; i -= 2 {
 		if *q.at(i) != id-1 {
 			continue
 		}
 		held := q.at(i + 1)
-		units = min(units, int64(*held))
-		*held -= uint64(units)
-		s.a -= uint64(units)
+		units = min(units, *held)
+		*held -= units
+		s.a -= units
 		if *held == 0 {
 			q.cut(i)
 			q.cut(i)

@@ -35,7 +35,7 @@ func (l *located) settle(c *ratelimit.Charge, v *ratelimit.Verdict, fits, record
 			v.OK, v.Err = false, ErrFull
 			return
 		}
-		v.Receipt = ratelimit.Receipt{ID: l.record(c), Cost: c.Cost}
+		v.Receipt = ratelimit.Receipt{ID: uint64(l.record(c)), Cost: c.Cost} //nolint:gosec // Times are not negative.
 	}
 	v.Remaining = max(0, c.Limit.N-l.used)
 	if l.slot >= 0 {
@@ -46,7 +46,7 @@ func (l *located) settle(c *ratelimit.Charge, v *ratelimit.Verdict, fits, record
 	}
 }
 
-func (l *located) record(c *ratelimit.Charge) uint64 {
+func (l *located) record(c *ratelimit.Charge) int64 {
 	s := &l.shard.table.slots[l.slot]
 	s.refused = false
 	l.used += c.Cost

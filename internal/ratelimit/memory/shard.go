@@ -15,7 +15,7 @@ type shard struct {
 	now, skew int64
 	// stamped and sequence make the stamps of log entries unique.
 	stamped  int64
-	sequence uint64
+	sequence int64
 
 	cap       int
 	hand      int    // Where the search for a key to evict goes on.
@@ -82,4 +82,4 @@ func (sh *shard) clear() {
 const never = 1<<32 - 1
 
 // coarse is a time in ticks of about a second (2^20 µs), which fit 32 bits for longer than any process runs.
-func coarse(micros int64) uint32 { return uint32(micros >> 20) }
+func coarse(micros int64) uint32 { return uint32(micros >> 20) } //nolint:gosec // See never.

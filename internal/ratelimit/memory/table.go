@@ -5,7 +5,7 @@ import "math/bits"
 // A slot is one key. What the two words and the ring hold is the algorithm's matter.
 type slot struct {
 	hash uint64 // 0: free.
-	a, b uint64
+	a, b int64
 	// expires is when the last unit has left, in coarse ticks, rounded up.
 	expires uint32
 	kind    kind
@@ -35,7 +35,7 @@ func (t *table) bytes() int { return len(t.slots) * slotBytes }
 // home is the slot at which the search for h begins. The bits that chose the shard are left out.
 func (t *table) home(h uint64) int {
 	hi, _ := bits.Mul64(h<<6, uint64(len(t.slots)))
-	return int(hi)
+	return int(hi) //nolint:gosec // Below the length, which is an int.
 }
 
 // find is the index of the hash's slot, or −1.

@@ -1,3 +1,4 @@
+//nolint:thelper // These are tests: a failure is to point into them.
 package ratelimittest
 
 import (

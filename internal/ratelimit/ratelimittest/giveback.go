@@ -1,3 +1,4 @@
+//nolint:thelper // These are tests: a failure is to point into them.
 package ratelimittest
 
 import (
@@ -8,10 +9,14 @@ import (
 	"example.com/gatehouse/internal/ratelimit"
 )
 
-// giveBack is the units given back, or 0 for a store that cannot.
+// giveBack is the units given back.
 func (b *bench) giveBack(t fatal, k ratelimit.Key, l ratelimit.Limit, r ratelimit.Receipt, units int64) int64 {
 	t.Helper()
-	given, err := b.Store.(ratelimit.Returner).GiveBack(context.Background(), []ratelimit.Return{{Key: k, Limit: l, Receipt: r, Units: units}})
+	store, ok := b.Store.(ratelimit.Returner)
+	if !ok {
+		t.Fatalf("the store cannot give back")
+	}
+	given, err := store.GiveBack(context.Background(), []ratelimit.Return{{Key: k, Limit: l, Receipt: r, Units: units}})
 	if err != nil || len(given) != 1 {
 		t.Fatalf("give back %d: %v, %v", units, given, err)
 	}

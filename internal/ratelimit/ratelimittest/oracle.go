@@ -28,9 +28,9 @@ type oracle interface {
 func newOracle(l ratelimit.Limit, early, late time.Duration) oracle {
 	switch l.Algorithm {
 	case ratelimit.SlidingLog:
-		return &logOracle{slidinglog.New(l.Window)}
+		return &logOracle{log: slidinglog.New(l.Window)}
 	case ratelimit.Segments:
-		return &segmentOracle{slidinglog.New(l.Window), slidinglog.New(l.Span()), nil}
+		return &segmentOracle{exact: slidinglog.New(l.Window), late: slidinglog.New(l.Span())}
 	case ratelimit.TokenBucket:
 		return &bucketOracle{early: early, late: late}
 	default:
@@ -39,7 +39,10 @@ func newOracle(l ratelimit.Limit, early, late time.Duration) oracle {
 }
 
 // A logOracle is exact.
-type logOracle struct{ log *slidinglog.Log }
+type logOracle struct {
+	log     *slidinglog.Log
+	tickets []slidinglog.Ticket
+}
 
 func (o *logOracle) believe(now time.Duration, l ratelimit.Limit, cost int64) belief {
 	a := o.log.Look(now, l.N, cost)
@@ -51,11 +54,12 @@ func (o *logOracle) believe(now time.Duration, l ratelimit.Limit, cost int64) be
 
 func (o *logOracle) record(now time.Duration, _ ratelimit.Limit, units int64) int64 {
 	_, ticket := o.log.Take(now, 1<<62, units)
-	return int64(ticket)
+	o.tickets = append(o.tickets, ticket)
+	return int64(len(o.tickets) - 1)
 }
 
 func (o *logOracle) giveBack(now time.Duration, _ ratelimit.Limit, ticket, units, _ int64) (least, most int64) {
-	given := o.log.GiveBack(now, slidinglog.Ticket(ticket), units)
+	given := o.log.GiveBack(now, o.tickets[ticket], units)
 	return given, given
 }
 

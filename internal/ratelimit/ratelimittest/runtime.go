@@ -10,33 +10,33 @@ import (
 )
 
 // Unlimited is a limiter with the rows given that never refuses and counts nothing: for tests of what lies behind it.
-func Unlimited(t testing.TB, budgets ...ratelimit.Budget) *ratelimit.Limiter {
-	t.Helper()
+func Unlimited(tb testing.TB, budgets ...ratelimit.Budget) *ratelimit.Limiter {
+	tb.Helper()
 	rows := make([]ratelimit.Budget, len(budgets))
 	for i, b := range budgets {
 		b.Unlimited = true
 		rows[i] = b
 	}
-	l, _ := OnClock(t, rows...)
+	l, _ := OnClock(tb, rows...)
 	return l
 }
 
 // OnClock is a limiter with the rows given that counts in memory, whatever stores they name, by a clock that stands
 // still until the test advances it: for tests that want to see a refusal and its end.
-func OnClock(t testing.TB, budgets ...ratelimit.Budget) (*ratelimit.Limiter, *Clock) {
-	t.Helper()
+func OnClock(tb testing.TB, budgets ...ratelimit.Budget) (*ratelimit.Limiter, *Clock) {
+	tb.Helper()
 	clock := new(Clock)
 	store := memory.New(memory.Config{Clock: clock.Elapsed})
-	t.Cleanup(store.Close)
+	tb.Cleanup(store.Close)
 	stores := map[string]ratelimit.Store{}
 	for _, b := range budgets {
 		stores[b.Store] = store
 	}
 	l, err := ratelimit.New(ratelimit.Config{Budgets: budgets, Stores: stores, Local: store, Now: clock.Now})
 	if err != nil {
-		t.Fatalf("make limiter: %v", err)
+		tb.Fatalf("make limiter: %v", err)
 	}
-	t.Cleanup(l.Close)
+	tb.Cleanup(l.Close)
 	return l, clock
 }
 

@@ -1,13 +1,16 @@
+//nolint:thelper // These are tests: a failure is to point into them.
 package ratelimittest
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
-	"example.com/gatehouse/internal/ratelimit"
 	"pgregory.net/rapid"
+
+	"example.com/gatehouse/internal/ratelimit"
 )
 
 // testSequences makes random calls over several budgets: costs from 0 to one above the limit, shadows, changes of the
@@ -34,6 +37,7 @@ func testSequences(t *testing.T, b *bench) {
 // A sequence is one run of random calls.
 type sequence struct {
 	*bench
+
 	keys     []*sequenceKey
 	receipts []sentReceipt
 	now      time.Duration
@@ -152,11 +156,7 @@ func (s *sequence) reset(t *rapid.T) {
 		t.Fatalf("reset: %v", err)
 	}
 	s.forget(k)
-	for i := len(s.receipts) - 1; i >= 0; i-- {
-		if s.receipts[i].key == k {
-			s.receipts = append(s.receipts[:i], s.receipts[i+1:]...)
-		}
-	}
+	s.receipts = slices.DeleteFunc(s.receipts, func(r sentReceipt) bool { return r.key == k })
 }
 
 // giveBack sends a receipt once, as the limiter does.
@@ -166,7 +166,7 @@ func (s *sequence) giveBack(t *rapid.T) {
 	}
 	i := rapid.IntRange(0, len(s.receipts)-1).Draw(t, "receipt")
 	r := s.receipts[i]
-	s.receipts = append(s.receipts[:i], s.receipts[i+1:]...)
+	s.receipts = slices.Delete(s.receipts, i, i+1)
 	units := rapid.Int64Range(1, r.receipt.Cost).Draw(t, "units")
 	given := s.bench.giveBack(t, r.key.key, r.key.limit, r.receipt, units)
 	least, most := r.key.oracle.giveBack(s.now, r.key.limit, r.ticket, units, given)

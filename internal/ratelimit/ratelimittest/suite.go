@@ -4,9 +4,8 @@ package ratelimittest
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,6 +71,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 // A bench is a harness with what the tests need around it.
 type bench struct {
 	Harness
+
 	algorithms []ratelimit.Algorithm
 	now        time.Duration // On the injected clock.
 	began      time.Time
@@ -120,11 +120,9 @@ func limitOf(a ratelimit.Algorithm, n int64, window time.Duration) ratelimit.Lim
 	return ratelimit.Limit{Algorithm: a, N: n, Window: window}
 }
 
-var keys atomic.Int64
-
 // newKey is a key that no test used before, in the group that all tests' keys of one call share.
 func newKey(budget string) ratelimit.Key {
-	return ratelimit.Key{Budget: budget, Group: "suite", ID: fmt.Sprintf("%d/%d", time.Now().UnixNano(), keys.Add(1))}
+	return ratelimit.Key{Budget: budget, Group: "suite", ID: rand.Text()}
 }
 
 func charge(k ratelimit.Key, l ratelimit.Limit, cost int64) ratelimit.Charge {
@@ -148,8 +146,8 @@ func (b *bench) take(t fatal, charges ...ratelimit.Charge) []ratelimit.Verdict {
 	if len(verdicts) != len(charges) {
 		t.Fatalf("%d verdicts to %d charges", len(verdicts), len(charges))
 	}
-	for i, v := range verdicts {
-		checkForm(t, charges[i], v)
+	for i, c := range charges {
+		checkForm(t, c, verdicts[i])
 	}
 	return verdicts
 }
