@@ -32,14 +32,18 @@ func startCluster() (*devdb.Cluster, error) {
 	for _, dir := range []string{os.TempDir(), fastDir()} {
 		devdb.Sweep(ctx, filepath.Join(dir, folders+"*"))
 	}
-	cached, err := cachedTemplate()
+	name, err := templateName()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(cached); errors.Is(err, fs.ErrNotExist) {
-		if err := makeTemplate(ctx, cached); err != nil {
-			return nil, fmt.Errorf("make template of the tests' database: %w", err)
-		}
+	cache, forget, err := cacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("make cache of database templates: %w", err)
+	}
+	defer forget()
+	cached := filepath.Join(cache, name)
+	if err := ensureTemplate(ctx, cached); err != nil {
+		return nil, fmt.Errorf("make template of the tests' database: %w", err)
 	}
 	return start(ctx, devdb.Config{Template: cached, Ephemeral: true})
 }
@@ -51,11 +55,16 @@ func start(ctx context.Context, cfg devdb.Config) (*devdb.Cluster, error) {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
 	cfg.DataDir, cfg.FastUnsafe, cfg.Log = dir, true, slog.New(slog.DiscardHandler)
-	return devdb.Start(ctx, cfg)
+	server, err := devdb.Start(ctx, cfg)
+	if err != nil {
+		os.RemoveAll(dir) //nolint:errcheck // A later sweep tries again.
+		return nil, err
+	}
+	return server, nil
 }
 
-// cachedTemplate is where the template for this PostgreSQL and these migrations is, or belongs.
-func cachedTemplate() (string, error) {
+// templateName is different for each PostgreSQL and each set of migrations.
+func templateName() (string, error) {
 	binaries, err := devdb.Find()
 	if err != nil {
 		return "", err
@@ -65,11 +74,7 @@ func cachedTemplate() (string, error) {
 	if err := hashMigrations(hash); err != nil {
 		return "", fmt.Errorf("read migrations: %w", err)
 	}
-	dir, err := cacheDir()
-	if err != nil {
-		return "", fmt.Errorf("make cache of database templates: %w", err)
-	}
-	return filepath.Join(dir, fmt.Sprintf("%.12x", hash.Sum(nil))), nil
+	return fmt.Sprintf("%.12x", hash.Sum(nil)), nil
 }
 
 func hashMigrations(hash io.Writer) error {
@@ -83,25 +88,29 @@ func hashMigrations(hash io.Writer) error {
 	})
 }
 
-// cacheDir is the user's cache, or a temporary folder where there is none.
-func cacheDir() (string, error) {
+// cacheDir is in the user's cache. Where there is none it is a temporary folder, which forget removes.
+func cacheDir() (dir string, forget func(), err error) {
 	if dir, err := os.UserCacheDir(); err == nil {
 		dir = filepath.Join(dir, "storetest")
 		if err := os.MkdirAll(dir, 0o700); err == nil {
-			return dir, nil
+			return dir, func() {}, nil
 		}
 	}
-	return os.MkdirTemp("", folders+"cache-")
+	dir, err = os.MkdirTemp("", folders)
+	return dir, func() { os.RemoveAll(dir) }, err //nolint:errcheck // The system clears its temporary folder.
 }
 
-// makeTemplate makes a server with the migrated database and moves its stopped folder to its place in one step. Where
-// several test binaries make it at once, the first to finish wins and the others use that one.
-func makeTemplate(ctx context.Context, cached string) error {
+// ensureTemplate makes a server with the migrated database, unless there is one, and moves its stopped folder to its place
+// in one step. Where several test binaries do so at once, the first to finish wins and the others use that one.
+func ensureTemplate(ctx context.Context, cached string) error {
+	if _, err := os.Stat(cached); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	server, err := start(ctx, devdb.Config{})
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(server.Dir()) //nolint:errcheck // In the temporary folder; a later sweep tries again.
+	defer os.RemoveAll(server.Dir()) //nolint:errcheck // A later sweep tries again.
 	if err := errors.Join(migrate(ctx, server), server.Stop()); err != nil {
 		return err
 	}
