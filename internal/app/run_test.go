@@ -3,10 +3,12 @@ package app_test
 import (
 	"bytes"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 
 	"example.com/gatehouse/internal/app"
+	"example.com/gatehouse/internal/servertest"
 )
 
 func getenv(env map[string]string) func(string) string {
@@ -67,5 +69,24 @@ func TestRoutesCommand(t *testing.T) {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("%q is missing:\n%s", line, &out)
 		}
+	}
+}
+
+// A stop says "not ready" first and goes on serving for the drain, so that a load balancer loses no request.
+func TestShutdownDrains(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Env{"SHUTDOWN_DRAIN": "2s"})
+	want(t, s.Do(servertest.Request{Path: "/readyz"}), http.StatusOK)
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Stop() }()
+	s.AwaitLog("shutting down")
+	ready := s.Do(servertest.Request{Path: "/readyz"})
+	if want(t, ready, http.StatusServiceUnavailable); string(ready.Body) != "draining\n" {
+		t.Errorf("readyz says %q", ready.Body)
+	}
+	want(t, s.Do(servertest.Request{Path: "/livez"}), http.StatusOK)
+	want(t, s.Do(servertest.Request{Path: "/api/v1/limits"}), http.StatusOK)
+	if err := <-stopped; err != nil {
+		t.Error(err)
 	}
 }

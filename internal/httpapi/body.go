@@ -27,12 +27,32 @@ func (s *Server) capBody(next http.Handler) http.Handler {
 			return
 		}
 		if r.Body != nil && r.Body != http.NoBody {
-			// A writer without deadlines, as tests use, has no slow body either.
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.BodyTimeout))
-			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			timed := &timedBody{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), control: http.NewResponseController(w)}
+			timed.deadline(time.Now().Add(s.BodyTimeout))
+			r.Body = timed
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// A timedBody must arrive before a deadline, which ends with it: net/http goes on reading the connection to see whether
+// the caller hangs up, and a deadline that passes there would look as if they had.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// Read lifts the deadline once the body is at its end.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.deadline(time.Time{})
+	}
+	return n, err //nolint:wrapcheck // io.Reader's errors are compared.
+}
+
+func (b *timedBody) deadline(at time.Time) {
+	_ = b.control.SetReadDeadline(at) // A writer without deadlines, as tests use, has no slow body either.
 }
 
 var tooLarge = fmt.Sprintf("The request body is larger than %d bytes.", maxBody)

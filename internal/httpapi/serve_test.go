@@ -1,0 +1,239 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/clientip"
+	"example.com/gatehouse/internal/parse"
+	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/ratelimit/memory"
+)
+
+// bench is a server with one public route, which charges one budget of 5, and a handler of the test's.
+type bench struct {
+	*Server
+	log     *bytes.Buffer
+	handler http.Handler
+}
+
+const own = "tasks.export"
+
+func newBench(t *testing.T, h handler) bench {
+	t.Helper()
+	counters := memory.New(memory.Config{})
+	t.Cleanup(counters.Close)
+	limit := ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: 5, Window: time.Minute}
+	limiter, err := ratelimit.New(ratelimit.Config{
+		Budgets: []ratelimit.Budget{{Name: own, Limit: limit, Store: "memory", OnFailure: ratelimit.Open, Enforce: true, MaxCost: 1}},
+		Stores:  map[string]ratelimit.Store{"memory": counters},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := clientip.New(clientip.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &bytes.Buffer{}
+	budget, _ := api.BudgetNamed(own)
+	s := &Server{
+		Config: Config{
+			Limiter: limiter, Addresses: addresses, Log: slog.New(slog.NewJSONHandler(log, nil)), BodyTimeout: 100 * time.Millisecond,
+			PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"},
+		},
+		budgets: map[string]api.Budget{own: budget},
+	}
+	if err := s.protectOrigin(); err != nil {
+		t.Fatal(err)
+	}
+	quietGin()
+	engine := gin.New()
+	engine.POST("/", s.serve(api.Route{ID: "test", Method: http.MethodPost, Path: "/", Class: api.ClassPublic, Budgets: []string{own}}, h))
+	return bench{s, log, s.identify(s.observe(s.recover(s.capBody(engine))))}
+}
+
+func (b bench) post(body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	return w
+}
+
+func (b bench) left(t *testing.T) int64 {
+	t.Helper()
+	d := b.Limiter.Look(t.Context(), b.ask(own, payer{}, 0))
+	return d.Results[0].Verdict.Remaining
+}
+
+// What the server's own fault cost is given back; what the caller's fault cost is not, nor what money was spent on.
+func TestGiveBack(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		handler handler
+		status  int
+		left    int64
+	}{
+		"success":           {func(c *call) error { return c.noContent() }, 204, 4},
+		"the caller's":      {func(*call) error { return notFound() }, 404, 4},
+		"the server's":      {func(*call) error { return errors.New("disk full") }, 500, 5},
+		"unavailable":       {func(*call) error { return failure{code: api.CodeUnavailable} }, 503, 5},
+		"panic":             {func(*call) error { panic("oh") }, 500, 5},
+		"the model's money": {func(c *call) error { c.keep = true; return failure{code: api.CodeUpstreamFailed} }, 502, 4},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, c.handler)
+			if got := b.post("").Code; got != c.status {
+				t.Errorf("answered %d, want %d", got, c.status)
+			}
+			if got := b.left(t); got != c.left {
+				t.Errorf("%d of 5 left, want %d", got, c.left)
+			}
+		})
+	}
+}
+
+// A panic and an error are one 500 in the one format. The cause is in the log under the request's id, and not in the body.
+func TestInternalErrorsTellNothing(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]handler{
+		"panic": func(*call) error { panic("secret detail") },
+		"error": func(*call) error { return errors.New("secret detail") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, h)
+			w := b.post("")
+			var p api.Problem
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+				t.Fatal(err)
+			}
+			if w.Code != 500 || p.Code != api.CodeInternal || p.RequestID == "" || strings.Contains(w.Body.String(), "secret") {
+				t.Errorf("answered %d %s", w.Code, w.Body)
+			}
+			if log := b.log.String(); !strings.Contains(log, "secret detail") || !strings.Contains(log, p.RequestID) || !strings.Contains(log, `"level":"ERROR"`) {
+				t.Errorf("logged %s", log)
+			}
+		})
+	}
+}
+
+func read(c *call) error {
+	data, err := io.ReadAll(c.request().Body)
+	if err != nil {
+		return bodyFailure(err)
+	}
+	c.gin.String(http.StatusOK, "%d", len(data))
+	return nil
+}
+
+// A body that does not arrive in time is 408.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(newBench(t, read).handler)
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\npart of it")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var p api.Problem
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != http.StatusRequestTimeout || p.Code != api.CodeRequestTimeout {
+		t.Errorf("answered %d %+v, %v", resp.StatusCode, p, err)
+	}
+}
+
+// The deadline of the body ends with the body: work that takes longer is not taken for a caller who hung up.
+func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
+	t.Parallel()
+	var b bench
+	b = newBench(t, func(c *call) error {
+		if _, err := io.ReadAll(c.request().Body); err != nil {
+			return err
+		}
+		select {
+		case <-c.context().Done():
+			return errors.New("the request was cancelled")
+		case <-time.After(3 * b.BodyTimeout):
+			return c.noContent()
+		}
+	})
+	server := httptest.NewServer(b.handler)
+	t.Cleanup(server.Close)
+	resp, err := http.Post(server.URL, "application/json", strings.NewReader(`{}`)) //nolint:noctx // The server ends with the test.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		t.Errorf("answered %d", resp.StatusCode)
+	}
+}
+
+// Every draft can be saved as it is: the parser's limits are no wider than a task's.
+func TestDraftsFitTasks(t *testing.T) {
+	t.Parallel()
+	if parse.MaxTitle > api.MaxTitle || parse.MaxNotes > api.MaxNotes || parse.MaxTags > api.MaxTags || parse.MaxTagLength > api.MaxTag {
+		t.Error("a draft may be larger than a task")
+	}
+}
+
+func TestCursors(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"!", "eA", "LTEueA", "OTk5OTk5OTk5OTk5OTk5OTk5OS54"} {
+		if at, err := readCursor(bad); err == nil {
+			t.Errorf("%q was read as %+v", bad, at)
+		}
+	}
+}
+
+func TestShadows(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		literal, template string
+		want              bool
+	}{
+		{"/a/parse", "/a/{id}", true},
+		{"/a/{id}", "/a/{id}", false},
+		{"/a/parse", "/a/parse", false},
+		{"/a/parse", "/b/{id}", false},
+		{"/a", "/a/{id}", false},
+	}
+	for _, c := range cases {
+		if got := shadows(c.literal, c.template); got != c.want {
+			t.Errorf("shadows(%s, %s) = %v", c.literal, c.template, got)
+		}
+	}
+}
+
+// Every line of the order is one kind of step and says why it stands there.
+func TestOrderGivesReasons(t *testing.T) {
+	t.Parallel()
+	for i, step := range (&Server{Config: Config{PublicURL: &url.URL{}}}).order() {
+		if (step.wrap == nil) == (step.check == nil) || step.why == "" {
+			t.Errorf("step %d is not one step with a reason", i+1)
+		}
+	}
+}
