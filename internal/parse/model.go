@@ -132,11 +132,11 @@ func (m *Model) ask(ctx context.Context, req Request) (Result, error) {
 	return result, err
 }
 
-// traced notes in reached when the whole request has left: from then on the model may be at work, whatever becomes of
-// the answer.
+// traced notes in reached when the request begins to leave over a connection: from then on the model may be at work,
+// whatever becomes of the answer. When it has left whole is told too late to rely on: the answer can overtake that.
 func traced(ctx context.Context, reached *atomic.Bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest: func(info httptrace.WroteRequestInfo) { reached.Store(info.Err == nil) },
+		WroteHeaders: func() { reached.Store(true) },
 	})
 }
 

@@ -8,9 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf16"
 
@@ -318,14 +320,32 @@ func TestModelPutsRight(t *testing.T) {
 
 func TestModelFallsBackWhenItIsSlow(t *testing.T) {
 	t.Parallel()
-	model := fakeModel(t, parse.ModelConfig{Timeout: 50 * time.Millisecond, Fallback: local()}, waits)
-	result, err := model.Parse(context.Background(), request(t))
-	if err != nil || result.Parser != parse.LocalParser || !errors.Is(result.Fault, context.DeadlineExceeded) {
-		t.Fatalf("Parse = %+v, %v; want the local parser's after a deadline", result, err)
-	}
-	if !result.Reached {
-		t.Error("Reached = false, but the model has the request and may be at work on it")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 15 * time.Second
+		model := newModel(t, parse.ModelConfig{
+			BaseURL: "http://model.test", Timeout: timeout, Fallback: local(), HTTPClient: &http.Client{Transport: silent{}},
+		})
+		began := time.Now()
+		result, err := model.Parse(context.Background(), request(t))
+		if err != nil || result.Parser != parse.LocalParser || !errors.Is(result.Fault, context.DeadlineExceeded) {
+			t.Fatalf("Parse = %+v, %v; want the local parser's after a deadline", result, err)
+		}
+		if took := time.Since(began); took != timeout {
+			t.Errorf("took %v, want %v", took, timeout)
+		}
+		if !result.Reached {
+			t.Error("Reached = false, but the model has the request and may be at work on it")
+		}
+	})
+}
+
+// silent is a transport that sends each request and gets no answer.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	httptrace.ContextClientTrace(r.Context()).WroteHeaders()
+	<-r.Context().Done()
+	return nil, r.Context().Err()
 }
 
 // waits answers never: it reads the request and waits until the client has gone.
