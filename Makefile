@@ -20,7 +20,7 @@ help: ## List these commands
 run: ## Serve http://localhost:8080 on this machine: database, sign-in and web page included
 	@bash scripts/setup go
 	@if [ -z "$$DATABASE_URL" ]; then bash scripts/setup postgresql; fi
-	@if bash scripts/setup node; then $(MAKE) --no-print-directory web; \
+	@if bash scripts/setup node; then $(MAKE) --silent --no-print-directory web; \
 		else echo 'run: going on without the web page' >&2; fi
 	@go build -o bin/server ./cmd/server
 	@APP_ENV=$${APP_ENV:-development} exec bin/server serve
