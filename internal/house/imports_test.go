@@ -90,8 +90,7 @@ var rules = map[string]rule{
 
 	"internal/servertest": {all: true, test: true},
 
-	"mobileclient":            {own: []string{"api", "internal/slidinglog"}},
-	"mobileclient/mobiletest": {own: []string{"api", "internal/slidinglog", "mobileclient"}, test: true},
+	"mobileclient": {own: []string{"api", "internal/slidinglog"}},
 }
 
 func TestImports(t *testing.T) {
