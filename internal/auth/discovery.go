@@ -107,7 +107,7 @@ func (a *Auth) checkEndpoints(e oauth2.Endpoint, m metadata) error {
 
 func (a *Auth) newProvider(endpoint oauth2.Endpoint, m metadata) *provider {
 	endpoint.AuthStyle = a.authStyle(m)
-	keys := &keySet{url: m.KeySet, client: &http.Client{Transport: a.gate, Timeout: issuerTimeout}, now: a.cfg.Now}
+	keys := &keySet{url: m.KeySet, client: &http.Client{Transport: a.gate, Timeout: a.client.Timeout}, now: a.cfg.Now}
 	return &provider{
 		oauth: oauth2.Config{
 			ClientID: a.cfg.ClientID, ClientSecret: a.cfg.ClientSecret, Endpoint: endpoint,

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,13 +31,26 @@ type webBundle struct {
 	lookups int      // session look-ups
 }
 
+// signingKey is the development issuer's, made once for all tests: making one takes longer than any of them.
+var signingKey = sync.OnceValues(devidp.NewKey)
+
+// newStore is a database with the development issuer's signing key.
+func newStore(t *testing.T) *store.Store {
+	t.Helper()
+	s := storetest.New(t)
+	if _, err := s.IDPKey(t.Context(), signingKey); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func setupWeb(t *testing.T) *webBundle {
 	t.Helper()
 	public, err := url.Parse(testPublic)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &webBundle{store: storetest.New(t), cookies: map[string]*http.Cookie{}}
+	b := &webBundle{store: newStore(t), cookies: map[string]*http.Cookie{}}
 	b.idp, err = devidp.New(devidp.Config{Issuer: devIssuer, Audience: testAudience, Clients: devidp.DefaultClients(public, "secret")}, b.store)
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +70,7 @@ func (b *webBundle) start(t *testing.T, cfg Config) {
 	if b.auth, err = New(cfg, b.store); err != nil {
 		t.Fatal(err)
 	}
+	b.auth.client.Timeout = time.Minute // a busy machine is no fault
 	if err := <-b.auth.Start(t.Context()); err != nil || !b.auth.Ready() {
 		t.Fatalf("discovery: %v", err)
 	}

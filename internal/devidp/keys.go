@@ -50,7 +50,7 @@ func (k *keyring) current(ctx context.Context) (*jose.JSONWebKey, error) {
 }
 
 func (k *keyring) read(ctx context.Context) (*jose.JSONWebKey, error) {
-	data, err := k.store.IDPKey(ctx, newKey)
+	data, err := k.store.IDPKey(ctx, NewKey)
 	if err != nil {
 		return nil, fmt.Errorf("read signing key: %w", err)
 	}
@@ -61,8 +61,9 @@ func (k *keyring) read(ctx context.Context) (*jose.JSONWebKey, error) {
 	return key, nil
 }
 
-// newKey makes a signing key as a private JWK, named by its thumbprint.
-func newKey() ([]byte, error) {
+// NewKey makes a signing key, in the form in which the database keeps it: a private JWK, named by its thumbprint. It
+// takes a good part of a second, so tests make one and put it into each of their databases (store.Store.IDPKey).
+func NewKey() ([]byte, error) {
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		return nil, fmt.Errorf("make signing key: %w", err)

@@ -373,3 +373,17 @@ func TestDatabaseAway(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstKeyIsMade: an empty database gets a key, one for all replicas that ask.
+func TestFirstKeyIsMade(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	first, err := newProvider(t, s).keys.current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := newProvider(t, s).keys.current(t.Context())
+	if err != nil || first.KeyID == "" || second.KeyID != first.KeyID || !first.Valid() || first.IsPublic() {
+		t.Errorf("keys %q and %q, %v", first.KeyID, second.KeyID, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,9 +46,22 @@ func newProvider(tb testing.TB, s *store.Store) *Provider {
 	return p
 }
 
+// signingKey is made once for all tests: making one takes longer than any of them.
+var signingKey = sync.OnceValues(NewKey)
+
+// newStore is a database with a signing key.
+func newStore(tb testing.TB) *store.Store {
+	tb.Helper()
+	s := storetest.New(tb)
+	if _, err := s.IDPKey(tb.Context(), signingKey); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
 func setup(t *testing.T) *testBundle {
 	t.Helper()
-	b := &testBundle{provider: newProvider(t, storetest.New(t))}
+	b := &testBundle{provider: newProvider(t, newStore(t))}
 	b.client = inProcess(b.provider)
 	b.ctx = oidc.ClientContext(t.Context(), b.client)
 	var err error
