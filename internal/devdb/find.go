@@ -2,6 +2,7 @@ package devdb
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -124,7 +125,7 @@ func inspect(path string) (Binaries, bool) {
 	if _, err := exec.LookPath(filepath.Join(dir, "initdb")); err != nil {
 		return Binaries{}, false
 	}
-	out, err := exec.Command(path, "--version").Output()
+	out, err := exec.CommandContext(context.Background(), path, "--version").Output() // It answers at once or not at all.
 	version := strings.TrimSpace(string(out))
 	major, ok := majorOf(version)
 	return Binaries{Dir: dir, Version: version, Major: major}, err == nil && ok

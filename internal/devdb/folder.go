@@ -45,12 +45,12 @@ func serverAccount() (account, error) {
 // command prepares a program that runs as the account, in a folder that everybody may enter, out of reach of the
 // terminal's Ctrl-C: the process that uses the database ends first.
 func (a account) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // A shell, or a program of the installation that Find found.
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if a.switched {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)} //nolint:gosec // Both have 32 bits.
 	}
 	return cmd
 }
@@ -74,13 +74,13 @@ func (c *Cluster) place(ctx context.Context, dataDir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find folder %s: %w", dataDir, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // What must be private is the folder inside.
 		return "", fmt.Errorf("make folder for the database: %w", err)
 	}
 	if c.account.mayEnter(ctx, filepath.Dir(dir)) {
 		return dir, c.privateDir(dir)
 	}
-	elsewhere := filepath.Join("/var/tmp", nameFor(dir))
+	elsewhere := "/var/tmp/" + nameFor(dir)
 	c.log.InfoContext(ctx, "database files lie elsewhere, because the user that PostgreSQL runs as may not enter the folder",
 		"folder", dir, "user", c.account.name, "elsewhere", elsewhere)
 	return elsewhere, c.privateDir(elsewhere)
@@ -101,11 +101,11 @@ func (c *Cluster) privateDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("look at folder: %w", err)
 	}
-	owner := int(info.Sys().(*syscall.Stat_t).Uid)
-	if !info.IsDir() || owner != c.account.uid && owner != os.Geteuid() {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.IsDir() || int(stat.Uid) != c.account.uid && int(stat.Uid) != os.Geteuid() {
 		return fmt.Errorf("%s is not a folder of %s: remove it, or use another folder", dir, c.account.name)
 	}
-	if err := errors.Join(os.Chmod(dir, 0o700), c.account.own(dir)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o700), c.account.own(dir)); err != nil { //nolint:gosec // A folder needs its x bit.
 		return fmt.Errorf("give folder to %s: %w", c.account.name, err)
 	}
 	return nil
@@ -115,7 +115,7 @@ func (c *Cluster) privateDir(dir string) error {
 func (c *Cluster) socketDir() (string, error) {
 	dir := filepath.Join(c.dir, "run")
 	if len(dir)+len("/.s.PGSQL."+port) > longestSocket {
-		dir = filepath.Join("/tmp", nameFor(c.dir))
+		dir = "/tmp/" + nameFor(c.dir)
 	}
 	return dir, c.privateDir(dir)
 }
@@ -128,7 +128,7 @@ func takeLock(dir string) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := io.ReadAll(file) // Only for the message.
-		file.Close()                  //nolint:errcheck // Nothing was written.
+		file.Close()
 		return nil, fmt.Errorf("database folder %s is %w (%s): stop that one, or use another folder",
 			dir, ErrInUse, strings.TrimSpace("process "+string(holder)))
 	}
@@ -151,7 +151,7 @@ func (a account) copyTree(from, to string) error {
 		}
 		target := to + strings.TrimPrefix(path, from)
 		if entry.IsDir() {
-			return errors.Join(os.Mkdir(target, 0o700), a.own(target))
+			return errors.Join(os.Mkdir(target, 0o700), a.own(target)) //nolint:gosec // Nobody else may enter either tree.
 		}
 		return errors.Join(copyFile(path, target), a.own(target))
 	})
@@ -162,7 +162,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer source.Close() //nolint:errcheck // Only read.
+	defer source.Close()
 	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

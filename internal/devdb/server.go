@@ -71,12 +71,12 @@ func (c *Cluster) tryLaunch(ctx context.Context, settings []string) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close() //nolint:errcheck // The server writes it, this process only reads.
+	defer log.Close()
 	begin, err := log.Seek(0, io.SeekEnd)
 	if err != nil {
 		return fmt.Errorf("find end of log: %w", err)
 	}
-	if err := c.run(log, settings); err != nil {
+	if err := c.run(ctx, log, settings); err != nil {
 		return fmt.Errorf("run PostgreSQL: %w", err)
 	}
 	if err := c.awaitReady(ctx); err != nil {
@@ -108,13 +108,13 @@ func logged(err error, log *os.File, begin int64) error {
 	return fmt.Errorf("%w; its log (%s) says:\n%s", err, log.Name(), strings.TrimSpace(string(text)))
 }
 
-func (c *Cluster) run(log *os.File, settings []string) error {
+func (c *Cluster) run(ctx context.Context, log *os.File, settings []string) error {
 	held, alive, err := os.Pipe()
 	if err != nil {
 		return err
 	}
-	defer held.Close() //nolint:errcheck // The supervisor has its own.
-	cmd := c.serverCommand(settings)
+	defer held.Close()
+	cmd := c.serverCommand(ctx, settings)
 	cmd.Stderr, cmd.ExtraFiles = log, []*os.File{held}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -130,7 +130,7 @@ func (c *Cluster) run(log *os.File, settings []string) error {
 	return nil
 }
 
-func (c *Cluster) serverCommand(settings []string) *exec.Cmd {
+func (c *Cluster) serverCommand(ctx context.Context, settings []string) *exec.Cmd {
 	signal, folder := "INT", "" // A fast but clean end.
 	if c.remove {
 		signal, folder = "QUIT", c.dir // At once: the data is worth nothing.
@@ -139,14 +139,14 @@ func (c *Cluster) serverCommand(settings []string) *exec.Cmd {
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
-	// The server outlives the call that starts it, so no context ends it.
-	return c.account.command(context.Background(), "sh", args...)
+	// The server outlives the call that starts it.
+	return c.account.command(context.WithoutCancel(ctx), "sh", args...)
 }
 
 // reap waits for the server's end. It also keeps the pipe's end from being collected as garbage, which would close it.
 func (c *Cluster) reap(cmd *exec.Cmd) {
-	cmd.Wait()      //nolint:errcheck // How the server ended is in its log.
-	c.alive.Close() //nolint:errcheck // Nothing was written.
+	cmd.Wait() //nolint:errcheck // How the server ended is in its log.
+	c.alive.Close()
 	close(c.exited)
 }
 
@@ -193,7 +193,7 @@ func (c *Cluster) Stop() error {
 }
 
 func (c *Cluster) end() {
-	c.alive.Close() //nolint:errcheck // Nothing was written.
+	c.alive.Close()
 	select {
 	case <-c.exited:
 	case <-time.After(stopTimeout):
@@ -209,7 +209,7 @@ func (c *Cluster) endLeftover(ctx context.Context) error {
 	if pid <= 0 {
 		return nil
 	}
-	if !c.isServer(pid) {
+	if !c.isServer(ctx, pid) {
 		return c.forget()
 	}
 	c.log.WarnContext(ctx, "stopping the database server that a killed process left behind", "pid", pid, "folder", c.dir)
@@ -235,7 +235,7 @@ func (c *Cluster) forget() error {
 		return fmt.Errorf("read file of a dead server: %w", err)
 	}
 	_, rest, _ := strings.Cut(string(text), "\n")
-	if err := os.WriteFile(path, []byte(noProcess+"\n"+rest), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(noProcess+"\n"+rest), 0o600); err != nil { //nolint:gosec // In a folder of the server's user alone.
 		return fmt.Errorf("write file of a dead server: %w", err)
 	}
 	return nil
@@ -254,10 +254,10 @@ func (c *Cluster) clearSocket() error {
 
 // isServer tells by its command line whether a process is the server of this folder. One that has ended and that nobody
 // has waited for has none.
-func (c *Cluster) isServer(pid int) bool {
+func (c *Cluster) isServer(ctx context.Context, pid int) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if errors.Is(err, fs.ErrNotExist) { // No Linux.
-		line, err = exec.Command("ps", "-o", "args=", "-p", strconv.Itoa(pid)).Output()
+		line, err = exec.CommandContext(ctx, "ps", "-o", "args=", "-p", strconv.Itoa(pid)).Output() //nolint:gosec // A number.
 	}
 	return err == nil && strings.Contains(string(line), c.data())
 }
@@ -265,7 +265,7 @@ func (c *Cluster) isServer(pid int) bool {
 func (c *Cluster) goneWithin(ctx context.Context, pid int, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	for c.isServer(pid) {
+	for c.isServer(ctx, pid) {
 		if !pause(ctx, pollEvery) {
 			return false
 		}

@@ -29,7 +29,7 @@ func sweep(ctx context.Context, dir string) {
 	if err != nil {
 		return
 	}
-	defer lock.Close() //nolint:errcheck // Its file is removed.
+	defer lock.Close()
 	c := &Cluster{dir: dir, log: slog.Default()}
 	if err := c.endLeftover(ctx); err != nil {
 		return

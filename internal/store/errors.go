@@ -80,8 +80,8 @@ func kindOfState(code string) error {
 	case "22021": // character_not_in_repertoire
 		return ErrInvalidText
 	case "57014", "55P03", "40001", "40P01", "25006":
-		// query_canceled (its time was up), lock_not_available, serialization_failure, deadlock_detected, and
-		// read_only_sql_transaction, which a replica answers while a failover is under way.
+		// Its time was up; it waited too long for a lock; it clashed with another; it deadlocked; and what a replica answers
+		// to a write while a failover is under way.
 		return ErrUnavailable
 	}
 	for _, class := range []string{"08", "53", "57P"} { // connection exceptions, insufficient resources, shutting down

@@ -72,7 +72,7 @@ func TestSchemaBehind(t *testing.T) {
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn := must(pgx.Connect(t.Context(), url))(t)
-	t.Cleanup(func() { conn.Close(t.Context()) }) //nolint:errcheck // The database goes with the test.
+	t.Cleanup(func() { conn.Close(t.Context()) })
 	return conn
 }
 

@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,7 +96,7 @@ func suitPooler(conn *pgx.ConnConfig) {
 
 // limitStatements has the database itself stop what this process has given up on. What the URL says goes first.
 func limitStatements(conn *pgx.ConnConfig) {
-	limit := fmt.Sprint(callTimeout.Milliseconds())
+	limit := strconv.FormatInt(callTimeout.Milliseconds(), 10)
 	for _, name := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
 		if _, ok := conn.RuntimeParams[name]; !ok {
 			conn.RuntimeParams[name] = limit

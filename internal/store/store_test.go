@@ -123,6 +123,7 @@ func TestUnreachableDatabase(t *testing.T) {
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			wantErr(t, call(), store.ErrUnavailable)
 		})
 	}

@@ -12,7 +12,7 @@ const enoughMemory = 1 << 30
 func fastDir() string {
 	const shared = "/dev/shm"
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(shared, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < enoughMemory {
+	if err := syscall.Statfs(shared, &fs); err != nil || fs.Bavail < enoughMemory/uint64(fs.Bsize) { //nolint:gosec // A size is positive.
 		return os.TempDir()
 	}
 	return shared

@@ -31,53 +31,53 @@ const (
 
 // cluster is the test binary's server, started by the first test that asks. It is a package's variable because tests of
 // one binary share nothing else, and it is never written after that.
-var cluster = sync.OnceValues(startCluster)
+var cluster = sync.OnceValues(startCluster) //nolint:gochecknoglobals // See above.
 
 // databases numbers the databases of this binary.
-var databases atomic.Int64
+var databases atomic.Int64 //nolint:gochecknoglobals // As cluster.
 
 // New returns a store on a database of the test's own, with all migrations done and no rows.
-func New(t testing.TB) *store.Store {
-	t.Helper()
-	return Open(t, store.Config{URL: URL(t), MaxConns: 8})
+func New(tb testing.TB) *store.Store {
+	tb.Helper()
+	return Open(tb, store.Config{URL: URL(tb), MaxConns: 8})
 }
 
 // Open returns a store that is closed when the test ends.
-func Open(t testing.TB, cfg store.Config) *store.Store {
-	t.Helper()
-	s, err := store.Open(t.Context(), cfg)
+func Open(tb testing.TB, cfg store.Config) *store.Store {
+	tb.Helper()
+	s, err := store.Open(tb.Context(), cfg)
 	if err != nil {
-		t.Fatalf("open store: %v", err)
+		tb.Fatalf("open store: %v", err)
 	}
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	return s
 }
 
 // URL returns the address of a database of the test's own, with all migrations done and no rows.
-func URL(t testing.TB) string {
-	t.Helper()
-	return create(t, template)
+func URL(tb testing.TB) string {
+	tb.Helper()
+	return create(tb, template)
 }
 
 // EmptyURL returns the address of a database of the test's own in which no migration has run.
-func EmptyURL(t testing.TB) string {
-	t.Helper()
-	return create(t, empty)
+func EmptyURL(tb testing.TB) string {
+	tb.Helper()
+	return create(tb, empty)
 }
 
-func create(t testing.TB, from string) string {
-	t.Helper()
+func create(tb testing.TB, from string) string {
+	tb.Helper()
 	server, err := cluster()
 	if err != nil {
-		t.Fatalf("start the tests' PostgreSQL: %v", err)
+		tb.Fatalf("start the tests' PostgreSQL: %v", err)
 	}
 	name := fmt.Sprintf("test_%d", databases.Add(1))
 	if err := command(server, "CREATE DATABASE "+name+" TEMPLATE "+from+strategy(server)); err != nil {
-		t.Fatalf("make a database for the test: %v", err)
+		tb.Fatalf("make a database for the test: %v", err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := command(server, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Errorf("drop the test's database: %v", err)
+			tb.Errorf("drop the test's database: %v", err)
 		}
 	})
 	return server.URL(name)
