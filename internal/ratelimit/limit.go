@@ -73,6 +73,20 @@ func (l Limit) Span() time.Duration {
 	}
 }
 
+// Bound says in a sentence what the limit promises: how much it admits at most, and how late it may be.
+func (l Limit) Bound() string {
+	switch l.Algorithm {
+	case TokenBucket:
+		return fmt.Sprintf("at most %d and %d a second in any span; exact to the microsecond", l.N, l.Refill)
+	case Segments:
+		return fmt.Sprintf("never over %d in any %v; a unit leaves late by less than %v", l.N, l.Window, l.Window/SegmentCount)
+	case FixedWindow:
+		return fmt.Sprintf("at most %d in the %v from the first; up to %d around its end", l.N, l.Window, 2*l.N)
+	default:
+		return fmt.Sprintf("never over %d in any %v; a unit leaves at exactly %v", l.N, l.Window, l.Window)
+	}
+}
+
 // Check says what is wrong with the limit, or nil.
 func (l Limit) Check() error {
 	switch l.Algorithm {

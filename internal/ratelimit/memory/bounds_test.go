@@ -214,3 +214,21 @@ func TestSteadyUseAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestLoweredRefillKeepsTheDebt lowers a bucket's refill: a sweep must not forget what now takes longer to refill.
+func TestLoweredRefillKeepsTheDebt(t *testing.T) {
+	t.Parallel()
+	c := new(ratelimittest.Clock)
+	s := open(t, memory.Config{Clock: c.Elapsed})
+	fast := ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: 3000, Refill: 50}
+	slow := ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: 3000, Refill: 1}
+	for range 3000 {
+		take(t, s, 1, fast)
+	}
+	take(t, s, 1, slow)
+	c.Advance(2 * time.Minute)
+	s.Sweep()
+	if v := take(t, s, 1, slow); v.Remaining != 119 {
+		t.Errorf("got %+v, want 120 refilled and one spent", v)
+	}
+}

@@ -9,15 +9,15 @@ const microUnits = 1_000_000
 
 // bucketUsage brings the debt up to the shard's time and says how many units it takes, begun ones whole.
 func (sh *shard) bucketUsage(s *slot, refill int64) int64 {
-	age := sh.now - s.b
-	debt := s.a
-	if age >= ceilDiv(debt, refill) { // Asked first, so that the product below cannot overflow.
-		debt = 0
-	} else {
-		debt -= age * refill
+	debt, age := s.a, sh.now-s.b
+	whole := ceilDiv(debt, refill) // The age at which nothing is owed; the product below cannot overflow before.
+	if age >= whole {
+		s.a, s.b = 0, sh.now
+		return 0
 	}
-	s.a, s.b = debt, sh.now
-	return ceilDiv(debt, microUnits)
+	sh.keep(s, s.b+whole) // The refill may have been lowered.
+	s.a, s.b = debt-age*refill, sh.now
+	return ceilDiv(s.a, microUnits)
 }
 
 func (sh *shard) bucketRecord(s *slot, refill, units int64) int64 {

@@ -96,10 +96,10 @@ func (sh *shard) fit() {
 	}
 }
 
-// maxIdle is how many bytes in free rings a shard may keep without a thought: two slabs.
-const maxIdle = 2 << slabBits * 8
+// maxIdle is how many bytes in free rings a shard may keep without a thought.
+const maxIdle = 4 << 10
 
-// repack moves every ring into fresh slabs.
+// repack moves every ring into fresh memory.
 func (sh *shard) repack() {
 	var packed rings
 	for i := range sh.table.slots {

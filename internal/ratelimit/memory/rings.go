@@ -1,34 +1,26 @@
 package memory
 
+// Rings come in sizes 4, 8, … 1 024 words: size class c holds 2 << c.
 const (
-	// Rings come in sizes 4, 8, … 1 024 words: size class c holds 2 << c.
 	smallestClass = 1
 	largestClass  = 9
-	// A slab holds 1 024 words, the largest ring or many small ones; slabs are never moved, so growing copies nothing.
-	slabBits = 10
 )
 
-// rings is where logs lie that do not fit in their slot: fixed-size runs of words, one list a size class, reused.
+// rings is where logs lie that do not fit in their slot: runs of words, one list a size class, reused.
 type rings struct {
 	classes [largestClass + 1]class
 }
 
 type class struct {
-	slabs [][]int64
-	next  int   // The first ring that was never used.
-	free  []int // Rings that were, and are free again.
+	words []int64 // Ring after ring.
+	free  []int   // Rings that are not in use.
 }
 
 func ringWords(size uint8) int { return 2 << size }
 
-// slabShift is how far a ring's number is shifted to find its slab: a slab has that power of two rings.
-func slabShift(size uint8) uint { return slabBits - 1 - uint(size) }
-
 // word is where the ring's i-th word lies.
 func (r *rings) word(size uint8, ring, i int) *int64 {
-	shift := slabShift(size)
-	slab := r.classes[size].slabs[ring>>shift]
-	return &slab[ring&(1<<shift-1)*ringWords(size)+i]
+	return &r.classes[size].words[ring<<(size+1)|i]
 }
 
 func (r *rings) alloc(size uint8) int {
@@ -38,11 +30,9 @@ func (r *rings) alloc(size uint8) int {
 		c.free = c.free[:n-1]
 		return ring
 	}
-	if c.next>>slabShift(size) == len(c.slabs) {
-		c.slabs = append(c.slabs, make([]int64, 1<<slabBits))
-	}
-	c.next++
-	return c.next - 1
+	n := len(c.words)
+	c.words = append(c.words, make([]int64, ringWords(size))...)
+	return n >> (size + 1)
 }
 
 func (r *rings) release(size uint8, ring int) {
@@ -53,8 +43,7 @@ func (r *rings) release(size uint8, ring int) {
 func (r *rings) bytes() int {
 	n := 0
 	for size := range r.classes {
-		c := &r.classes[size]
-		n += len(c.slabs)<<slabBits*8 + cap(c.free)*8
+		n += cap(r.classes[size].words)*8 + cap(r.classes[size].free)*8
 	}
 	return n
 }
