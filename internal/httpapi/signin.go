@@ -61,11 +61,15 @@ func (s *Server) authLogout(c *call) error {
 	if c.credentialErr != nil {
 		return badRequest("Send either the session cookie or a bearer token, not both.")
 	}
-	ended, err := s.Auth.Logout(c.context(), c.credential, c.request().URL.Query().Get("everywhere") == "true")
+	everywhere := c.request().URL.Query().Get("everywhere") == "true"
+	ended, err := s.Auth.Logout(c.context(), c.credential, everywhere)
 	if err != nil {
 		return err
 	}
 	s.Known.Remove(c.credential)
+	if everywhere {
+		s.Known.RemoveUser(ended.UserID)
+	}
 	setCookies(c.writer(), ended.Cookies)
 	result := api.LogoutResult{}
 	if ended.EndSessionURL != "" {
