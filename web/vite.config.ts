@@ -16,8 +16,11 @@ export default defineConfig({
     proxy: { '/api': server, '/dev/idp': server },
   },
   test: {
-    environment: 'happy-dom',
+    // A test that shows the page says so in its first line, and gets a document; making one takes a second.
+    environment: 'node',
     include: ['src/**/*.test.{ts,tsx}'],
+    // Far more than any test takes: a machine that is busy with other things is no fault.
+    testTimeout: 30_000,
     restoreMocks: true,
     unstubGlobals: true,
   },

@@ -12,8 +12,10 @@ interface Answer<T> {
   response: Response;
 }
 
-/** The two answers to "who is this". ended says that the browser still sent a session that is over. */
-export type Session = { kind: 'anonymous'; ended: boolean } | { kind: 'member'; me: Me };
+/** The two answers to "who is this", each with the caller's budgets. ended says that the browser sent a session that is over. */
+export type Session =
+  | { kind: 'anonymous'; limits: Limits; ended: boolean }
+  | { kind: 'member'; limits: Limits; me: Me };
 
 /** How a list of tasks is narrowed. */
 export type TaskFilter = 'open' | 'done' | 'all';
@@ -27,6 +29,8 @@ export class Api {
   /** Is told that a call was refused because the session is over. */
   onSessionEnd: () => void = () => {};
   private readonly client;
+  // A session that is over is not sent any more: the server would refuse even what anybody may ask.
+  private credentials: RequestCredentials = 'same-origin';
 
   constructor(fetch: typeof globalThis.fetch = (...args) => globalThis.fetch(...args)) {
     this.client = createClient<paths>({ baseUrl: globalThis.location.origin, fetch });
@@ -38,19 +42,19 @@ export class Api {
     if (response.status === 401) return this.anonymousAfterSession();
     const limits = this.settle({ ...answer, response });
     this.ledger.learn(limits, now());
-    if (limits.caller.kind === 'address') return { kind: 'anonymous', ended: false };
-    return { kind: 'member', me: await this.me() };
+    if (limits.caller.kind === 'address') return { kind: 'anonymous', limits, ended: false };
+    return { kind: 'member', limits, me: await this.me() };
   }
 
-  // The cookie of a session that is over is refused, so the address's own budget is asked for without it.
   private async anonymousAfterSession(): Promise<Session> {
-    const limits = await this.done(this.client.GET('/api/v1/limits', { credentials: 'omit' }));
-    this.ledger.learn(limits, now());
-    return { kind: 'anonymous', ended: true };
+    this.credentials = 'omit';
+    const limits = await this.limits();
+    return { kind: 'anonymous', limits, ended: true };
   }
 
   async limits(signal?: AbortSignal): Promise<Limits> {
-    const limits = await this.done(this.client.GET('/api/v1/limits', signal ? { signal } : {}));
+    const { credentials } = this;
+    const limits = await this.done(this.client.GET('/api/v1/limits', { credentials, ...(signal ? { signal } : {}) }));
     this.ledger.learn(limits, now());
     return limits;
   }

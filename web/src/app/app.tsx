@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { asFailure } from '../api/failure';
 import { Budgets } from '../budgets/budgets';
@@ -11,12 +11,7 @@ import { signInURL } from './signin';
 
 /** The whole page: what it shows depends on who is signed in. */
 export function App() {
-  const api = useApi();
-  const session = useQuery({
-    queryKey: ['session'],
-    queryFn: () => api.session(),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const session = useSession();
   const me = session.data?.kind === 'member' ? session.data.me : null;
   return (
     <>
@@ -36,6 +31,21 @@ export function App() {
       {me && <SignedIn key={me.id} />}
     </>
   );
+}
+
+// Who is signed in is found out once. Their budgets come with the same answer, and are not asked for a second time.
+function useSession() {
+  const api = useApi();
+  const client = useQueryClient();
+  return useQuery({
+    queryKey: ['session'],
+    queryFn: async () => {
+      const session = await api.session();
+      client.setQueryData(['limits'], session.limits);
+      return session;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
 }
 
 type View = 'tasks' | 'budgets';

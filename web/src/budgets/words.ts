@@ -4,12 +4,12 @@ import { budgets } from '../contract/budgets';
 // What the budgets are called on the page. One that is new, or a fork's own, is called by its name.
 const labels: Record<string, string> = {
   edge: 'Your address',
-  'edge.caller': 'You, at the door',
+  'edge.caller': 'At the door',
   user: 'All your requests',
   org: 'Your organisation',
   'tasks.write': 'Changing tasks',
   'tasks.parse': 'Reading free text',
-  'tasks.parse.burst': 'Reading, at once',
+  'tasks.parse.burst': 'Reading, each second',
   'tasks.export': 'Exports',
   'reports.create': 'Reports',
   'auth.login': 'Signing in',

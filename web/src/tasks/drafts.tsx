@@ -128,7 +128,7 @@ function Source({ text, drafts, parser }: { text: string; drafts: readonly Draft
         ) : (
           <mark key={piece.start} data-kind={piece.kind}>
             {piece.text}
-            <small> {piece.kind}</small>
+            <small>{piece.kind}</small>
           </mark>
         ),
       )}

@@ -1,4 +1,4 @@
-import { useId } from 'react';
+import { useId, useState } from 'react';
 import type { FieldError, Priority } from '../api/contract';
 import { type Entry, priorities } from './entry';
 
@@ -13,6 +13,7 @@ interface Props {
 /** The fields of a task, in a form of the caller's. */
 export function TaskFields({ entry, onChange, faults = [], autoFocus = false }: Props) {
   const id = useId();
+  const [hadNotes] = useState(entry.notes !== '');
   const set = (change: Partial<Entry>) => onChange({ ...entry, ...change });
   const field = (name: string) => ({
     id: `${id}-${name}`,
@@ -54,20 +55,21 @@ export function TaskFields({ entry, onChange, faults = [], autoFocus = false }: 
           ))}
         </select>
       </label>
-      <label className="wide" htmlFor={`${id}-tags`}>
+      <label className="tags" htmlFor={`${id}-tags`}>
         Tags
         <input {...field('tags')} value={entry.tags} onChange={(e) => set({ tags: e.target.value })} />
       </label>
-      <label className="wide" htmlFor={`${id}-notes`}>
-        Notes
+      <details className="wide" open={hadNotes}>
+        <summary>Notes</summary>
         <textarea
           {...field('notes')}
+          aria-label="Notes"
           rows={2}
           maxLength={10_000}
           value={entry.notes}
           onChange={(e) => set({ notes: e.target.value })}
         />
-      </label>
+      </details>
     </div>
   );
 }

@@ -85,10 +85,10 @@ function TextForm({ text, onText, input, busy, onSubmit }: FormProps) {
       />
       <div className="row between">
         <small id="quick-add-hint" className="quiet">
-          A line for each task. Enter reads it, Shift+Enter begins a new line.
+          A line for each task; Shift+Enter begins a new one. You can put things right before they are saved.
         </small>
         <button type="submit" className="button primary" disabled={!ready}>
-          {block ? `Read it in ${wait(block.seconds)}` : busy ? 'Reading…' : 'Read it'}
+          {block ? `Turn into tasks in ${wait(block.seconds)}` : busy ? 'Reading…' : 'Turn into tasks'}
         </button>
       </div>
     </form>

@@ -1,0 +1,191 @@
+// @vitest-environment happy-dom
+import { fireEvent, screen } from '@testing-library/react';
+import { describe, expect, test, vi } from 'vitest';
+import { aliceLimits, FakeServer, json, problem, refusal, signedIn, signedOut, task } from '../testing/fakeserver';
+import { advance, click, open, settle, stopClock, write } from '../testing/page';
+
+stopClock();
+
+const parsed = {
+  parser: 'local',
+  drafts: [
+    {
+      title: 'Buy milk',
+      notes: '',
+      dueAt: null,
+      priority: 'none',
+      tags: ['home'],
+      spans: [{ start: 9, end: 14, kind: 'tag' }],
+    },
+    {
+      title: 'Call Ann',
+      notes: '',
+      dueAt: null,
+      priority: 'high',
+      tags: [],
+      spans: [{ start: 24, end: 29, kind: 'priority' }],
+    },
+  ],
+};
+
+describe('a visitor', () => {
+  test('reads what this is, what the limits are, and finds the way in', async () => {
+    await open(signedOut());
+    expect(screen.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe('/api/v1/auth/login?returnTo=/');
+    expect(screen.getByRole('meter', { name: 'Your address' }).getAttribute('aria-valuetext')).toBe('97 of 100 left');
+    const row = screen.getByRole('heading', { name: 'Reading free text' }).closest('li');
+    expect(row?.textContent).toContain('10 a minute for each person');
+  });
+
+  test.each([
+    ['denied', 'The sign-in was declined.'],
+    ['unavailable', 'could not be reached'],
+    ['something-new', 'The sign-in failed.'],
+  ])('is told why a sign-in failed, once: %s', async (code, text) => {
+    globalThis.history.replaceState(null, '', `/?signin=${code}`);
+    await open(signedOut());
+    expect(screen.getByRole('alert').textContent).toContain(text);
+    expect(globalThis.location.search).toBe('');
+  });
+
+  test('whose session is over is told so', async () => {
+    const server = new FakeServer().on('GET /api/v1/limits', (request) =>
+      request.credentials === 'omit'
+        ? json({ caller: { kind: 'address' }, budgets: [] })
+        : problem(401, 'AUTH_FAILED', 'Authentication failed.'),
+    );
+    await open(server);
+    expect(screen.getByText(/Your session has ended/)).toBeTruthy();
+    expect(screen.getByRole('link', { name: 'Sign in' })).toBeTruthy();
+  });
+
+  test('finds a server that is starting, waits as told, and then gets in', async () => {
+    const server = new FakeServer().on('GET /api/v1/limits', () =>
+      problem(503, 'UNAVAILABLE', 'The server is starting.', { retryAfter: 5000 }),
+    );
+    await open(server);
+    expect(screen.getByText('The server is starting.')).toBeTruthy();
+    expect(screen.getByRole('button', { name: 'Try again in 5 s' })).toHaveProperty('disabled', true);
+    await advance(5000);
+    server.on('GET /api/v1/limits', () => json({ caller: { kind: 'address' }, budgets: [] }));
+    await click('button', 'Try again');
+    expect(screen.getByRole('link', { name: 'Sign in' })).toBeTruthy();
+  });
+});
+
+describe('somebody signed in', () => {
+  test('sees who they are, their tasks and their budgets, each asked for once', async () => {
+    const server = signedIn(task('Write the release notes'));
+    await open(server);
+    expect(screen.getByText('Alice Archer')).toBeTruthy();
+    expect(screen.getByLabelText('Write the release notes')).toBeTruthy();
+    expect(screen.getByRole('meter', { name: 'All your requests' }).getAttribute('aria-valuenow')).toBe('88');
+    expect(server.count('GET /api/v1/limits')).toBe(1);
+  });
+
+  test('signs out, and is sent to the issuer’s own page for it', async () => {
+    const assign = vi.spyOn(globalThis.location, 'assign').mockImplementation(() => {});
+    await open(signedIn().on('POST /api/v1/auth/logout', () => json({ endSessionUrl: '/dev/idp/logout' })));
+    await click('button', 'Sign out');
+    expect(assign).toHaveBeenCalledWith('/dev/idp/logout');
+  });
+
+  test('turns a text into drafts, puts one right, and saves them', async () => {
+    const server = signedIn()
+      .on('POST /api/v1/tasks/parse', () => json(parsed))
+      .on('POST /api/v1/tasks', (_, body) => json(task((body as { title: string }).title), 201));
+    await open(server);
+    await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+    await click('button', 'Turn into tasks');
+    expect(screen.getByText('#home', { selector: 'mark' }).textContent).toContain('tag');
+    const [first] = screen.getAllByLabelText('Title');
+    expect(first).toHaveProperty('value', 'Buy milk');
+    if (first) fireEvent.change(first, { target: { value: 'Buy oat milk' } });
+    await click('button', 'Save 2 tasks');
+    const created = server.asked.filter(({ what }) => what === 'POST /api/v1/tasks').map(({ body }) => body);
+    expect(created).toMatchObject([
+      { title: 'Buy oat milk', tags: ['home'] },
+      { title: 'Call Ann', priority: 'high' },
+    ]);
+    expect(screen.getByLabelText('Buy oat milk')).toBeTruthy();
+    expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', '');
+  });
+
+  test('who is refused sees until when, may not press till then, and then succeeds', async () => {
+    const server = signedIn().on('POST /api/v1/tasks/parse', () => refusal('tasks.parse', 3000));
+    await open(server);
+    await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+    await click('button', 'Turn into tasks');
+    expect(screen.getByText('Reading free text', { selector: '.notice b' })).toBeTruthy();
+    expect(screen.getByText('REQ123')).toBeTruthy();
+    expect(screen.getByRole('button', { name: 'Turn into tasks in 3 s' })).toHaveProperty('disabled', true);
+    await advance(2000);
+    expect(screen.getByRole('button', { name: 'Turn into tasks in 1 s' })).toHaveProperty('disabled', true);
+    expect(server.count('POST /api/v1/tasks/parse')).toBe(1);
+    server.on('POST /api/v1/tasks/parse', () => json(parsed));
+    await advance(1000);
+    await click('button', 'Turn into tasks');
+    expect(screen.getByRole('button', { name: 'Save 2 tasks' })).toBeTruthy();
+  });
+
+  test('keeps the drafts that could not be saved, and never saves one twice', async () => {
+    let tries = 0;
+    const server = signedIn()
+      .on('POST /api/v1/tasks/parse', () => json(parsed))
+      .on('POST /api/v1/tasks', (_, body) =>
+        ++tries === 2 ? refusal('tasks.write', 1000) : json(task((body as { title: string }).title), 201),
+      );
+    await open(server);
+    await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+    await click('button', 'Turn into tasks');
+    await click('button', 'Save 2 tasks');
+    expect(screen.getByLabelText('Title')).toHaveProperty('value', 'Call Ann');
+    await advance(1000);
+    await click('button', 'Save the task');
+    const titles = server.asked
+      .filter(({ what }) => what === 'POST /api/v1/tasks')
+      .map(({ body }) => (body as { title: string }).title);
+    expect(titles).toEqual(['Buy milk', 'Call Ann', 'Call Ann']);
+  });
+
+  test('whose session ends keeps the page and what was typed, and nothing is asked any more', async () => {
+    const server = signedIn().on('POST /api/v1/tasks/parse', () =>
+      problem(401, 'AUTH_FAILED', 'Authentication failed.'),
+    );
+    await open(server);
+    await write('What is to be done?', 'Buy milk');
+    await click('button', 'Turn into tasks');
+    expect(screen.getAllByRole('link', { name: 'Sign in again' }).length).toBeGreaterThan(0);
+    expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', 'Buy milk');
+    const asked = server.asked.length;
+    await advance(120_000);
+    expect(server.asked.length).toBe(asked);
+  });
+
+  test('who is offline is told', async () => {
+    await open(signedIn());
+    vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false);
+    globalThis.dispatchEvent(new Event('offline'));
+    await settle();
+    expect(screen.getByText(/You are offline/)).toBeTruthy();
+    vi.restoreAllMocks();
+    globalThis.dispatchEvent(new Event('online'));
+    await settle();
+    expect(screen.queryByText(/You are offline/)).toBeNull();
+  });
+
+  test('sees a gauge fall with the headers of any answer', async () => {
+    const server = signedIn().on('POST /api/v1/tasks/parse', () =>
+      json(parsed, 200, { RateLimit: '"user";r=3;t=40', 'RateLimit-Policy': '"user";q=100;w=60' }),
+    );
+    await open(server);
+    await write('What is to be done?', 'x');
+    await click('button', 'Turn into tasks');
+    const meter = screen.getByRole('meter', { name: 'All your requests' });
+    expect(meter.getAttribute('aria-valuetext')).toBe('3 of 100 left');
+    expect(screen.getByText('more in 40 s')).toBeTruthy();
+    await advance(40_000);
+    expect(server.count('GET /api/v1/limits')).toBeGreaterThan(1);
+    expect(meter.getAttribute('aria-valuenow')).toBe(String(aliceLimits.budgets[0]?.remaining));
+  });
+});

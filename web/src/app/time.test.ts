@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { secondsUntil, wait } from './time';
+
+test.each([
+  [null, 0, 0],
+  [1000, 1000, 0],
+  [1000, 2000, 0],
+  [1001, 1000, 1],
+  [2000, 1000, 1],
+  [2001, 1000, 2],
+])('from %d until %d', (until, at, want) => {
+  expect(secondsUntil(until, at)).toBe(want);
+});
+
+test.each([
+  [8, '8 s'],
+  [60, '1 min'],
+  [80, '1 min 20 s'],
+  [3600, '1 h'],
+  [11_100, '3 h 5 min'],
+])('%d seconds are "%s"', (seconds, want) => {
+  expect(wait(seconds)).toBe(want);
+});

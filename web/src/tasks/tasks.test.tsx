@@ -1,0 +1,148 @@
+// @vitest-environment happy-dom
+import { fireEvent, screen } from '@testing-library/react';
+import { describe, expect, test } from 'vitest';
+import { json, problem, refusal, signedIn, task } from '../testing/fakeserver';
+import { advance, click, open, settle, stopClock, write } from '../testing/page';
+
+stopClock();
+
+const notes = task('Write the release notes');
+const path = `/api/v1/tasks/${notes.id}`;
+
+describe('done', () => {
+  test('shows at once and is sent', async () => {
+    const server = signedIn(notes).on(`PATCH ${path}`, () => json({ ...notes, done: true }));
+    await open(server);
+    await click('checkbox', notes.title);
+    expect(screen.getByRole('checkbox')).toHaveProperty('checked', true);
+    expect(server.asked.at(-1)).toEqual({ what: `PATCH ${path}`, body: { done: true } });
+  });
+
+  test('goes back when it is refused, and says why beside the task', async () => {
+    const server = signedIn(notes).on(`PATCH ${path}`, () => problem(503, 'UNAVAILABLE', 'Not for the moment.'));
+    await open(server);
+    await click('checkbox', notes.title);
+    expect(screen.getByRole('checkbox')).toHaveProperty('checked', false);
+    expect(screen.getByRole('alert').textContent).toContain('Not for the moment.');
+    expect(screen.getByRole('alert').closest('li')).toBe(screen.getByRole('checkbox').closest('li'));
+  });
+});
+
+describe('editing', () => {
+  test('sends only what was changed', async () => {
+    const server = signedIn(notes).on(`PATCH ${path}`, () => json({ ...notes, title: 'Write them' }));
+    await open(server);
+    await click('button', /^Edit/);
+    await write('Title', 'Write them');
+    await click('button', 'Save');
+    expect(server.asked.at(-1)).toEqual({ what: `PATCH ${path}`, body: { title: 'Write them' } });
+    expect(screen.getByLabelText('Write them')).toBeTruthy();
+  });
+
+  test('names the field at fault and keeps the form', async () => {
+    const fields = [{ field: 'tags[0]', message: 'must have at most 32 characters' }];
+    const server = signedIn(notes).on(`PATCH ${path}`, () =>
+      problem(422, 'VALIDATION_FAILED', 'Some fields break a rule.', { fields }),
+    );
+    await open(server);
+    await click('button', /^Edit/);
+    await write('Tags', 'x'.repeat(40));
+    await click('button', 'Save');
+    expect(screen.getByLabelText('Tags').getAttribute('aria-invalid')).toBe('true');
+    expect(screen.getByRole('alert').textContent).toContain('must have at most 32 characters');
+  });
+
+  test('is left with Escape', async () => {
+    await open(signedIn(notes));
+    await click('button', /^Edit/);
+    fireEvent.keyDown(screen.getByLabelText('Title'), { key: 'Escape' });
+    await settle();
+    expect(screen.getByRole('checkbox', { name: notes.title })).toBeTruthy();
+  });
+});
+
+describe('deleting', () => {
+  test('waits five seconds, and is sent once', async () => {
+    const server = signedIn(notes).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
+    await open(server);
+    await click('button', /^Delete/);
+    expect(screen.getByRole('button', { name: /^Undo/ })).toBeTruthy();
+    await advance(4900);
+    expect(server.count(`DELETE ${path}`)).toBe(0);
+    await advance(200);
+    expect(server.count(`DELETE ${path}`)).toBe(1);
+    expect(screen.queryByText(/release notes/)).toBeNull();
+  });
+
+  test('can be taken back', async () => {
+    const server = signedIn(notes);
+    await open(server);
+    await click('button', /^Delete/);
+    await click('button', /^Undo/);
+    await advance(10_000);
+    expect(server.count(`DELETE ${path}`)).toBe(0);
+    expect(screen.getByRole('checkbox', { name: notes.title })).toBeTruthy();
+  });
+
+  test('is sent at once when the page is left', async () => {
+    const server = signedIn(notes).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
+    await open(server);
+    await click('button', /^Delete/);
+    globalThis.dispatchEvent(new Event('pagehide'));
+    await settle();
+    expect(server.count(`DELETE ${path}`)).toBe(1);
+  });
+
+  test('that is refused brings the task back, with the reason', async () => {
+    const server = signedIn(notes).on(`DELETE ${path}`, () => refusal('tasks.write', 9000));
+    await open(server);
+    await click('button', /^Delete/);
+    await advance(5100);
+    expect(screen.getByRole('checkbox', { name: notes.title })).toBeTruthy();
+    expect(screen.getByText('Changing tasks', { selector: '.notice b' })).toBeTruthy();
+  });
+});
+
+test('a long list comes page by page', async () => {
+  const server = signedIn().on('GET /api/v1/tasks', (request) =>
+    new URL(request.url).searchParams.get('cursor') === 'next'
+      ? json({ items: [task('Second page')] })
+      : json({ items: [task('First')], nextCursor: 'next' }),
+  );
+  await open(server);
+  await click('button', 'Show more');
+  expect(screen.getAllByRole('checkbox')).toHaveLength(2);
+  expect(screen.queryByRole('button', { name: 'Show more' })).toBeNull();
+});
+
+test('a list that cannot be had says so, and is asked for again by hand', async () => {
+  const server = signedIn().on('GET /api/v1/tasks', () =>
+    problem(500, 'INTERNAL', 'Something went wrong on the server.'),
+  );
+  await open(server);
+  expect(screen.getByRole('alert').textContent).toContain('REQ123');
+  server.on('GET /api/v1/tasks', () => json({ items: [notes] }));
+  await click('button', 'Try again');
+  expect(screen.getByRole('checkbox', { name: notes.title })).toBeTruthy();
+});
+
+test('an export that is refused says until when', async () => {
+  await open(signedIn().on('GET /api/v1/tasks/export', () => refusal('tasks.export', 30_000)));
+  await click('button', 'Export CSV');
+  expect(screen.getByRole('button', { name: 'Export in 30 s' })).toHaveProperty('disabled', true);
+});
+
+test('an export that breaks off saves no file', async () => {
+  const broken = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('id,title\r\n'));
+      controller.error(new TypeError('network error'));
+    },
+  });
+  await open(
+    signedIn().on('GET /api/v1/tasks/export', () => new Response(broken, { headers: { 'Content-Type': 'text/csv' } })),
+  );
+  await click('button', 'Export CSV');
+  expect(screen.getByRole('alert')).toBeTruthy();
+  expect(screen.getByRole('button', { name: 'Export CSV' })).toHaveProperty('disabled', false);
+});
