@@ -1,84 +1,160 @@
 package redis
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 const (
 	// poolSize is the connections to one server: the batches under way at once, with some room for other commands.
 	poolSize = 8
+	// dials is how many connections may be made at once; a server that does not answer is not besieged.
+	dials = 2
 	// dialTimeout bounds the making of a connection, which goes on without the call that asked for it.
 	dialTimeout = time.Second
+	// defaultPorts of servers and sentinels.
+	defaultPort, defaultSentinelPort = "6379", "26379"
 )
 
 // newClient makes the limiter's own client, which would rather fail than wait or try again.
 func newClient(rawURL string, timeout time.Duration) (goredis.UniversalClient, error) {
-	if nodes, ok := clusterURL(rawURL); ok {
-		options, err := goredis.ParseClusterURL(nodes)
-		if err != nil {
-			return nil, urlError(err)
-		}
-		setCluster(options, timeout)
-		return goredis.NewClusterClient(options), nil
+	a, err := parseAddress(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	switch a.kind {
+	case "cluster":
+		return goredis.NewClusterClient(clusterOptions(a, timeout)), nil
+	case "sentinel":
+		return newSentinelClient(a, timeout)
 	}
 	options, err := goredis.ParseURL(rawURL)
 	if err != nil {
-		return nil, urlError(err)
+		return nil, errURL
 	}
 	setSingle(options, timeout)
 	return goredis.NewClient(options), nil
 }
 
 func setSingle(o *goredis.Options, timeout time.Duration) {
-	o.MaxRetries = -1
-	o.ContextTimeoutEnabled = true
-	o.DialTimeout, o.DialerRetries = dialTimeout, 1
+	o.MaxRetries, o.ContextTimeoutEnabled, o.DisableIdentity = -1, true, true
+	o.DialTimeout, o.DialerRetries, o.MaxConcurrentDials = dialTimeout, 1, dials
 	o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout
-	o.PoolSize, o.MaxActiveConns, o.MaxConcurrentDials, o.PipelinePoolSize = poolSize, poolSize, 2, -1
-	o.DisableIdentity = true
+	o.PoolSize, o.MaxActiveConns, o.PipelinePoolSize = poolSize, poolSize, -1
+	o.MaintNotificationsConfig = unannounced()
 }
 
-func setCluster(o *goredis.ClusterOptions, timeout time.Duration) {
-	o.MaxRetries = -1
-	o.MinRetryBackoff, o.MaxRetryBackoff = -1, -1 // Only redirections are followed, and they need no pause.
-	o.ContextTimeoutEnabled = true
-	o.DialTimeout, o.DialerRetries = dialTimeout, 1
-	o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout
-	o.PoolSize, o.MaxActiveConns, o.MaxConcurrentDials, o.PipelinePoolSize = poolSize, poolSize, 2, -1
-	o.DisableIdentity, o.DisableRoutingPolicies = true, true
+// unannounced does without the notices of hosted servers about their maintenance, which would stretch the deadlines.
+func unannounced() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// clusterURL rewrites redis+cluster://user:password@a:1,b:2?x=y as the client spells it: redis://user:password@a:1?x=y&addr=b:2.
-func clusterURL(raw string) (string, bool) {
-	scheme, rest, _ := strings.Cut(raw, "://")
-	kind, ok := strings.CutSuffix(scheme, "+cluster")
-	if !ok {
-		return "", false
+func clusterOptions(a address, timeout time.Duration) *goredis.ClusterOptions {
+	return &goredis.ClusterOptions{
+		Addrs: a.hosts, Username: a.user, Password: a.password, TLSConfig: a.tls,
+		MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true, DisableRoutingPolicies: true,
+		// Only redirections are followed, and they need no pause.
+		MinRetryBackoff: -1, MaxRetryBackoff: -1,
+		DialTimeout: dialTimeout, DialerRetries: 1, MaxConcurrentDials: dials,
+		ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout,
+		PoolSize: poolSize, MaxActiveConns: poolSize, PipelinePoolSize: -1,
+		MaintNotificationsConfig: unannounced(),
 	}
-	authority, query, _ := strings.Cut(rest, "?")
-	user, hosts := "", strings.TrimRight(authority, "/")
-	if at := strings.LastIndexByte(hosts, '@'); at >= 0 {
-		user, hosts = hosts[:at+1], hosts[at+1:]
+}
+
+// newSentinelClient follows the master whose name is the first part of the path; a database may be the second.
+func newSentinelClient(a address, timeout time.Duration) (goredis.UniversalClient, error) {
+	master, number, _ := strings.Cut(a.path, "/")
+	if master == "" {
+		return nil, errors.New("the Redis URL names no master: use redis+sentinel://host:port,host:port/MASTER")
 	}
-	first, others, _ := strings.Cut(hosts, ",")
-	params := make([]string, 0, 4)
-	if query != "" {
-		params = append(params, query)
-	}
-	for host := range strings.SplitSeq(others, ",") {
-		if host != "" {
-			params = append(params, "addr="+url.QueryEscape(host))
+	database := 0
+	if number != "" {
+		var err error
+		if database, err = strconv.Atoi(number); err != nil || database < 0 {
+			return nil, errors.New("the database in the Redis URL is no number: use redis+sentinel://host:port/MASTER/0")
 		}
 	}
-	return kind + "://" + user + first + "?" + strings.Join(params, "&"), true
+	return goredis.NewFailoverClient(&goredis.FailoverOptions{
+		MasterName: master, SentinelAddrs: a.hosts, DB: database, Username: a.user, Password: a.password, TLSConfig: a.tls,
+		SentinelUsername: a.query.Get("sentinel_username"), SentinelPassword: a.query.Get("sentinel_password"),
+		MaxRetries: -1, ContextTimeoutEnabled: true, DisableIdentity: true,
+		DialTimeout: dialTimeout, DialerRetries: 1, MaxConcurrentDials: dials,
+		ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout,
+		PoolSize: poolSize, MaxActiveConns: poolSize, PipelinePoolSize: -1,
+	}), nil
 }
 
-// urlError leaves out the cause's text where it could repeat the URL, whose password must not reach a log.
-func urlError(err error) error {
-	return fmt.Errorf("the Redis URL cannot be read (%T): use redis://host:port/0, rediss://…, unix:///path or redis+cluster://host:port,host:port", err)
+// An address is a URL whose scheme may say how the servers work together, and whose host may be several.
+type address struct {
+	kind           string // "" for a single server.
+	hosts          []string
+	user, password string
+	path           string
+	query          url.Values
+	tls            *tls.Config
+}
+
+// errURL repeats nothing of the URL, whose password must not reach a log.
+var errURL = errors.New("the Redis URL cannot be read: use redis://host:port/0, rediss://…, unix:///path, " +
+	"redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER")
+
+func parseAddress(raw string) (address, error) {
+	scheme, rest, _ := strings.Cut(raw, "://")
+	scheme, kind, several := strings.Cut(scheme, "+")
+	if !several {
+		return address{}, nil
+	}
+	if scheme != "redis" && scheme != "rediss" || kind != "cluster" && kind != "sentinel" {
+		return address{}, errURL
+	}
+	// The library's parser takes one host: the others are cut out of its way.
+	authority := rest[:strings.IndexAny(rest+"/", "/?#")]
+	tail := rest[len(authority):]
+	at := strings.LastIndexByte(authority, '@') + 1
+	hosts := strings.Split(authority[at:], ",")
+	u, err := url.Parse(scheme + "://" + authority[:at] + hosts[0] + tail)
+	if err != nil {
+		return address{}, errURL
+	}
+	password, _ := u.User.Password()
+	a := address{kind: kind, user: u.User.Username(), password: password, path: strings.Trim(u.Path, "/"), query: u.Query()}
+	if a.hosts, err = withPorts(hosts, kind); err != nil {
+		return address{}, err
+	}
+	if scheme == "rediss" {
+		a.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+		if kind == "sentinel" {
+			return a, nil // The master's name is not known yet; its dialer fills in the host.
+		}
+		a.tls.ServerName = u.Hostname()
+	}
+	return a, nil
+}
+
+func withPorts(hosts []string, kind string) ([]string, error) {
+	port := defaultPort
+	if kind == "sentinel" {
+		port = defaultSentinelPort
+	}
+	all := make([]string, 0, len(hosts))
+	for _, host := range hosts {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		}
+		if name, _, err := net.SplitHostPort(host); err != nil || name == "" {
+			return nil, fmt.Errorf("one of the hosts in the Redis URL is empty or unreadable: %w", errURL)
+		}
+		all = append(all, host)
+	}
+	return all, nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -342,6 +344,10 @@ func TestNewFaults(t *testing.T) {
 		"no URL":        {Config{Secret: secret}, "redis://host:port/0"},
 		"wrong scheme":  {Config{URL: "http://localhost", Secret: secret}, "redis://host:port/0"},
 		"wrong cluster": {Config{URL: "http+cluster://localhost", Secret: secret}, "redis+cluster://"},
+		"wrong kind":    {Config{URL: "redis+ring://localhost", Secret: secret}, "redis+cluster://"},
+		"empty host":    {Config{URL: "redis+cluster://a,,b", Secret: secret}, "hosts"},
+		"no master":     {Config{URL: "redis+sentinel://a", Secret: secret}, "names no master"},
+		"no number":     {Config{URL: "redis+sentinel://a/main/x", Secret: secret}, "no number"},
 		"unreadable":    {Config{URL: "redis://user:hunter2@[::1", Secret: secret}, "redis://host:port/0"},
 	} {
 		_, err := New(test.config)
@@ -351,21 +357,47 @@ func TestNewFaults(t *testing.T) {
 	}
 }
 
-func TestClusterURL(t *testing.T) {
+func TestParseAddress(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]string{
-		"redis+cluster://a:1":                      "redis://a:1?",
-		"redis+cluster://a:1,b:2,c:3":              "redis://a:1?addr=b%3A2&addr=c%3A3",
-		"rediss+cluster://me:pw%2C@a:1,b:2/?x=y":   "rediss://me:pw%2C@a:1?x=y&addr=b%3A2",
-		"redis+cluster://a:1,b:2?client_name=gate": "redis://a:1?client_name=gate&addr=b%3A2",
+	for raw, want := range map[string]address{
+		"redis://a:1":                                 {},
+		"unix:///run/redis.sock":                      {},
+		"redis+cluster://a:1":                         {kind: "cluster", hosts: []string{"a:1"}},
+		"redis+cluster://a,b:2,[::1],[::2]:3/":        {kind: "cluster", hosts: []string{"a:6379", "b:2", "[::1]:6379", "[::2]:3"}},
+		"redis+cluster://me:p%2Cw%40@a:1,b:2":         {kind: "cluster", hosts: []string{"a:1", "b:2"}, user: "me", password: "p,w@"},
+		"redis+sentinel://:pw@a,b:2/main/3":           {kind: "sentinel", hosts: []string{"a:26379", "b:2"}, password: "pw", path: "main/3"},
+		"redis+sentinel://a/main?sentinel_password=x": {kind: "sentinel", hosts: []string{"a:26379"}, path: "main"},
 	} {
-		if got, ok := clusterURL(raw); !ok || got != want {
-			t.Errorf("%s: %q, want %q", raw, got, want)
+		got, err := parseAddress(raw)
+		got.query = nil
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v", raw, got, err, want)
 		}
 	}
-	if _, ok := clusterURL("redis://a:1"); ok {
-		t.Error("a single server was taken for a cluster")
+	if a, err := parseAddress("rediss+cluster://a,b"); err != nil || a.tls == nil || a.tls.ServerName != "a" {
+		t.Errorf("encrypted cluster: %+v, %v", a, err)
 	}
+}
+
+// FuzzParseAddress holds that any text is an address whose hosts all have names and ports, or an error without it.
+func FuzzParseAddress(f *testing.F) {
+	for _, raw := range []string{"redis://a", "redis+cluster://u:p@a,b:1/", "redis+sentinel://[::1]/m/0?x=y", "redis+cluster://,", "+://@,@"} {
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		a, err := parseAddress(raw)
+		if err != nil {
+			if len(raw) > 40 && strings.Contains(err.Error(), raw) {
+				t.Errorf("%q: the error repeats it", raw)
+			}
+			return
+		}
+		for _, host := range a.hosts {
+			if name, port, err := net.SplitHostPort(host); err != nil || name == "" || port == "" && !strings.HasSuffix(host, ":") {
+				t.Errorf("%q: host %q", raw, host)
+			}
+		}
+	})
 }
 
 func TestSlotOf(t *testing.T) {

@@ -34,10 +34,10 @@ func StartCluster(t testing.TB) *Cluster {
 	var hosts []string
 	for range 3 {
 		bus := freePort(t)
-		node := start(t, []string{
+		node := Start(t,
 			"--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf", "--cluster-port", strconv.Itoa(bus),
 			"--cluster-node-timeout", "5000", "--cluster-allow-replica-migration", "no",
-		})
+		)
 		proxy := NewProxy(t, node.Addr)
 		c.Nodes, c.Proxies = append(c.Nodes, node), append(c.Proxies, proxy)
 		hosts = append(hosts, proxy.Addr)

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +40,26 @@ type Server struct {
 // "allkeys-lru"). It fails the test, naming the remedy, when no redis-server is installed.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	return start(t, args)
+	return start(t, func(port int) []string { return append(baseArgs(t, port), args...) })
+}
+
+// StartSentinel runs a sentinel until the test ends, which watches the master under the name and alone decides to
+// replace it when it has not answered for half a second.
+func StartSentinel(t testing.TB, name string, master *Server) *Server {
+	t.Helper()
+	host, port, err := net.SplitHostPort(master.Addr)
+	if err != nil {
+		t.Fatalf("read the master's address: %v", err)
+	}
+	return start(t, func(own int) []string {
+		config := filepath.Join(t.TempDir(), "sentinel.conf")
+		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor %[3]s %s %s 1\n"+
+			"sentinel down-after-milliseconds %[3]s 500\nsentinel failover-timeout %[3]s 2000\n", own, t.TempDir(), name, host, port)
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatalf("write the sentinel's configuration: %v", err)
+		}
+		return []string{config, "--sentinel"}
+	})
 }
 
 // Pause stops the process where it stands (SIGSTOP): connections stay open and nothing answers.
@@ -78,7 +99,7 @@ func (s *Server) signal(sig syscall.Signal) {
 }
 
 // start tries a few ports, because another process may take a free one between its choice and its use.
-func start(t testing.TB, args []string) *Server {
+func start(t testing.TB, args func(port int) []string) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Fatal("redis-server is not on the PATH; install it with: apt-get install -y redis-server (Debian, Ubuntu), brew install redis (macOS)")
@@ -86,7 +107,7 @@ func start(t testing.TB, args []string) *Server {
 	var err error
 	for range 5 {
 		port := freePort(t)
-		all := append(baseArgs(t, port), args...)
+		all := args(port)
 		var p *process
 		if p, err = launch(all); err != nil {
 			continue
@@ -165,7 +186,8 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// awaitReady reads the server's log up to the line that says it accepts connections, and goes on discarding it.
+// awaitReady reads the server's log up to the line that says it accepts connections, which for a sentinel is the one
+// that says its id, and goes on discarding it.
 func awaitReady(out io.Reader) error {
 	ready := make(chan error, 1)
 	go func() {
@@ -173,7 +195,7 @@ func awaitReady(out io.Reader) error {
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			fmt.Fprintln(&log, lines.Text())
-			if strings.Contains(lines.Text(), "Ready to accept connections") {
+			if strings.Contains(lines.Text(), "Ready to accept connections") || strings.Contains(lines.Text(), "Sentinel ID is") {
 				ready <- nil
 				_, _ = io.Copy(io.Discard, out)
 				return
