@@ -128,10 +128,16 @@ func (s *server) start(ctx, work context.Context) error {
 // wait returns when ctx ends, or with the fault of a part that cannot go on.
 func (s *server) wait(ctx, work context.Context, served <-chan error) error {
 	discovery := s.auth.Start(work)
+	var databaseEnded <-chan struct{} // Never, where the database is not ours.
+	if s.database != nil {
+		databaseEnded = s.database.Exited()
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-databaseEnded:
+			return errors.New("the embedded PostgreSQL has ended by itself; its log is above")
 		case err := <-served:
 			return fmt.Errorf("serve HTTP: %w", err)
 		case err, open := <-discovery:
