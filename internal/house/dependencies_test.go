@@ -83,7 +83,10 @@ func parseMod(t *testing.T, name string) *modfile.File {
 
 func webPackages(t *testing.T) []string {
 	t.Helper()
-	var manifest struct{ Dependencies, DevDependencies map[string]string }
+	var manifest struct {
+		Dependencies    map[string]string `json:"dependencies"`
+		DevDependencies map[string]string `json:"devDependencies"`
+	}
 	if err := json.Unmarshal(readFile(t, "web/package.json"), &manifest); err != nil {
 		t.Fatal(err)
 	}

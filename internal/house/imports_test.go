@@ -220,9 +220,11 @@ func below(root, importPath string) string {
 }
 
 type listedPackage struct {
-	ImportPath string
-	Imports    []string
-	Module     *struct{ Path string }
+	ImportPath string   `json:"ImportPath"`
+	Imports    []string `json:"Imports"`
+	Module     *struct {
+		Path string `json:"Path"`
+	} `json:"Module"`
 }
 
 // goList lists the packages of the module and all that they need.
@@ -232,8 +234,7 @@ func goList(t *testing.T) []listedPackage {
 	command.Dir = root(t)
 	output, err := command.Output()
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("go list: %s", exit.Stderr)
 		}
 		t.Fatal(err)
