@@ -51,7 +51,9 @@ func (s *faultyStore) enter(ctx context.Context) error {
 	s.mu.Unlock()
 	if hang {
 		<-ctx.Done()
-		err = ctx.Err()
+	}
+	if err == nil {
+		err = ctx.Err() // As a store does that minds its callers.
 	}
 	s.mu.Lock()
 	s.inFlight--

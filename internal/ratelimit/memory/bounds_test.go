@@ -104,6 +104,34 @@ func TestFullOfRefusedKeys(t *testing.T) {
 	}
 }
 
+// TestNewKeysMoveOldOnes makes calls of known and new keys in turn, all in one shard: a table that grows in the middle
+// of a call must not mix them up.
+func TestNewKeysMoveOldOnes(t *testing.T) {
+	t.Parallel()
+	c, limit := new(ratelimittest.Clock), sliding(100, time.Minute)
+	s := open(t, memory.Config{Keys: 200, Clock: c.Elapsed})
+	for call := range 40 {
+		var charges []ratelimit.Charge
+		for i := range 4 {
+			known, fresh := key(i), key(1000+4*call+i)
+			charges = append(charges, ratelimit.Charge{Key: fresh, Limit: limit, Cost: 1}, ratelimit.Charge{Key: known, Limit: limit, Cost: 1})
+		}
+		v, err := s.Take(t.Context(), charges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range v {
+			want := int64(99)
+			if i%2 == 1 {
+				want -= int64(call)
+			}
+			if v[i].Remaining != want || !v[i].OK {
+				t.Fatalf("call %d, charge %d: %+v, want %d left", call, i, v[i], want)
+			}
+		}
+	}
+}
+
 // TestMemoryIsGivenBack fills a store in one window and leaves it alone: its janitor gives the memory back, and nothing
 // runs when it is closed.
 func TestMemoryIsGivenBack(t *testing.T) {
