@@ -90,7 +90,8 @@ var rules = map[string]rule{
 
 	"internal/servertest": {all: true, test: true},
 
-	"mobileclient": {own: []string{"api", "internal/slidinglog"}},
+	"mobileclient":      {own: []string{"api", "internal/slidinglog"}},
+	"mobileclient/bind": {own: []string{"api", "mobileclient"}},
 }
 
 func TestImports(t *testing.T) {
