@@ -85,6 +85,11 @@ generate: ## Write anew what is generated: database access, OpenAPI, .env.exampl
 	$(TOOL) sqlc generate -f db/sqlc.yaml
 	go test ./internal/openapi ./internal/config -update
 
+.PHONY: bind-check
+bind-check: ## Bind the SDK for phones, and run a Java program with it against a server (a JDK and a C compiler)
+	@bash scripts/setup go compiler
+	@bash scripts/bind-check
+
 .PHONY: bench
 bench: ## Run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
