@@ -73,7 +73,7 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) 
 	}
 	cmd := newCommand(ctx, "evalsha", sc.hash, keys, args)
 	err := s.sender.do(ctx, cmd)
-	if goredis.HasErrorPrefix(err, "NOSCRIPT") {
+	if err != nil && goredis.HasErrorPrefix(err, "NOSCRIPT") {
 		cmd = newCommand(ctx, "eval", sc.source, keys, args)
 		err = s.sender.do(ctx, cmd)
 	}

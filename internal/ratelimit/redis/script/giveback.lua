@@ -22,7 +22,7 @@ for i = 1, #KEYS do
     if first and sub(a, first, first + 8 * charged - 1) == rep(receipt, charged) then
       given = units
       local stays = sub(receipt, 1, 7) .. string.char(byte(receipt, 8) + 128)
-      a, stepped = sub(a, 1, first - 1) .. rep(stays, charged - units) .. sub(a, first + 8 * charged), true
+      a = sub(a, 1, first - 1) .. rep(stays, charged - units) .. sub(a, first + 8 * charged)
     end
   elseif kind == 2 then
     -- The segment that covers the receipt's time gives.
@@ -51,7 +51,7 @@ for i = 1, #KEYS do
     given = min(units, used)
   end
   if given > 0 then
-    local key, ttl, first_wait, mark = KEYS[i], ARGV[1 + i], 0, 0
+    local key, ttl, first_wait = KEYS[i], ARGV[1 + i], 0
     used = used - given
     -- include record.lua
   end

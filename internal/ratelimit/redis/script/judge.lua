@@ -1,8 +1,8 @@
 -- Judge the value of the key by limit, span (the window, or a bucket's refill) and cost. What is learned: the units used,
 -- or nil for a value of another shape; the time until fewer are used; the time until the cost fits, if it does not;
--- whether the value was moved because the clock was set back; and what record needs: of a log the value and where its
--- live part begins; the live segments; what a bucket lacks, as lack and part; when a window began.
-local v, used, wait, retry, stepped, a, b = pcall('GET', KEYS[i]), 0, 0, 0, false, nil, nil
+-- whether the value was moved because the clock was set back; and what record needs: of a log the value, where its live
+-- part begins, and the next mark; the live segments; what a bucket lacks, as lack and part; when a window began.
+local v, used, wait, retry, stepped, a, b, mark = pcall('GET', KEYS[i]), 0, 0, 0, false, nil, nil, 0
 if v and v.err then
   v = ''
 end
@@ -10,10 +10,11 @@ local size = v and #v
 if kind == 1 then
   -- A unit at t counts while t > now − window.
   b = 2
-  if v and (byte(v) ~= 76 or size % 8 ~= 1 or size > 16385) then
+  if v and (byte(v) ~= 76 or size % 8 ~= 1 or size > 8193) then
     used = nil
   elseif v and size > 1 then
-    stepped = parse('>I7', v, size - 7) > now
+    local newest, last = parse('>I7B', v, size - 7)
+    mark, stepped = (last + 1) % 128, newest > now
     if stepped then
       v = shift(v, 2, 8)
     end
@@ -33,7 +34,7 @@ if kind == 1 then
       retry = parse('>I7', v, b + 8 * (used - limit + cost - 1)) - cut
     end
   end
-  a = v or ''
+  a = v
 elseif kind == 2 then
   -- A segment begins with the first unit that no older one covers, spans a sixtieth of the window, and leaves as a
   -- whole when its last instant does.

@@ -1,8 +1,8 @@
 -- How counters are stored. Times are microseconds, whole numbers far below 2^53, so Lua's doubles hold them exactly.
 -- Stored integers are big-endian. A value begins with one byte that names its shape:
 --
---   L (time:7 mark:1)*               one entry a unit, the oldest first, beginning with some that have left; marks tell
---                                    charges of one instant apart, those from 128 on are of units without a receipt
+--   L (time:7 mark:1)*               one entry a unit, the oldest first; marks tell charges of one instant apart, those
+--                                    from 128 on are of units without a receipt
 --   S total:7 (begin:7 units:6)*     one entry a segment, the oldest first, and the sum of their units
 --   B at:7 lack:7 part:6 refill:6    at that time the bucket was full again in lack + part ÷ refill
 --   W begin:7 used:7                 the window that began with its first hit

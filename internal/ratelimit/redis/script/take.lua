@@ -22,30 +22,29 @@ for i = 1, #KEYS do
     status = DENIED
     fits = fits and not enforced
   end
-  charges[i] = { status, kind, limit, span, cost, used, wait, retry, a, b, stepped, v }
+  charges[i] = { status, kind, limit, span, cost, used, wait, retry, a, b, mark, stepped, v }
 end
 
 local answer = ''
 for i = 1, #KEYS do
   local charge = charges[i]
   local status, kind, limit, span, cost, used = charge[1], charge[2], charge[3], charge[4], charge[5], charge[6]
-  local wait, a, b, stepped = charge[7], charge[9], charge[10], charge[11]
-  local key, ttl, at, mark, first_wait = KEYS[i], ARGV[1 + i], 0, 0, 0
+  local wait, a, b, mark = charge[7], charge[9], charge[10], charge[11]
+  local key, ttl, at, first_wait = KEYS[i], ARGV[1 + i], 0, 0
   if fits and status == FITS and cost > 0 then
     -- include record.lua
     at, wait, used = now, used > 0 and wait or first_wait, used + cost
-  elseif charge[12] then
+  elseif charge[13] then
     -- Nothing changes, but a step of the clock has to be remembered, and a time to live that is missing or too long is
     -- set right. A value of another shape is let go in time, too.
     local left = call('PTTL', key)
-    if stepped then
+    if charge[12] then
       cost = 0
       -- include record.lua
     elseif left < 0 or left > ttl + 0 then
       call('PEXPIRE', key, ttl)
     end
-    mark = 0
   end
-  answer = answer .. pack('>BI6I6I6I7B', status, max(0, limit - used), wait, charge[8], at, mark)
+  answer = answer .. pack('>BI6I6I6I7B', status, limit > used and limit - used or 0, wait, charge[8], at, at > 0 and mark or 0)
 end
 return answer
