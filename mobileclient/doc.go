@@ -13,20 +13,29 @@
 //
 // The mirror holds a slot of every budget that a request is charged from before it is sent until the window and the
 // guard have passed since its answer's headers. That covers every moment at which the server may have counted it, so no
-// delay, reordering or pause can bring the server more requests in a window than the mirror let pass. Slots are counted
-// by arrivals: a request that never got a connection gives its slots back, and one that net/http sends twice by itself
-// takes them twice. Times are monotonic: setting the wall clock changes nothing, and a device that sleeps is late, never early.
+// delay, reordering or pause can bring the server more requests in a window than the mirror let pass. What counts is what
+// may have arrived: a request that never got a connection gives its slots back, and one that net/http would repeat by
+// itself is repeated by the client instead, through the mirror. Times are monotonic: setting the wall clock changes
+// nothing, and a device that sleeps is late, never early.
 //
 // Budgets counted by user are mirrored: edge.caller, user and those of single routes, and beside them an allowance of
 // [EndpointLimit] requests a minute of each path. A request is let pass by all of them or takes from none. Until the
 // server has accepted a credential the address's edge budget is mirrored too, since that is what a stranger is charged.
 //
+// # What is learned
+//
+// The first request of a person goes alone. What answers say of the budgets holds back and never lets pass more: lower limits,
+// what others have spent, Retry-After. After a 429 nothing leaves that needs the spent budgets until Retry-After has
+// passed, a minute at the longest; then one request tries.
+//
 // # What is not promised
 //
-//   - Other devices and processes of the same user, and other people behind the same address, spend the same budgets unseen.
-//   - A new process knows nothing of what its predecessor sent a moment ago.
-//   - A limit that the server lowered is not known before it refuses.
-//   - The organisation's budget is shared with its other members, so it is not mirrored.
+//   - Other devices and processes of the same user, and other people behind the same address, spend the same budgets
+//     unseen until an answer tells.
+//   - A new process knows nothing of what its predecessor sent a moment ago before its first answer.
+//   - A limit that the server lowered is not known before the next answer.
+//   - The organisation's budget is shared with its other members, and what a model's tokens cost varies: both are learned of
+//     only.
 //   - Calls that [SkipRateLimit] are counted but not held back; they may be refused, and so may be what follows them.
 //
 // A refusal by the server is an [*Error] like the local one; [Error.Local] tells them apart, and errors.Is with
