@@ -90,8 +90,9 @@ var rules = map[string]rule{
 
 	"internal/servertest": {all: true, test: true},
 
-	"mobileclient":      {own: []string{"api", "internal/slidinglog"}},
-	"mobileclient/bind": {own: []string{"api", "mobileclient"}},
+	"mobileclient":            {own: []string{"api", "internal/slidinglog"}},
+	"mobileclient/bind":       {own: []string{"api", "mobileclient"}},
+	"mobileclient/mobiletest": {own: []string{"api", "internal/slidinglog"}, test: true},
 }
 
 func TestImports(t *testing.T) {

@@ -1,0 +1,232 @@
+package mobiletest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/mobileclient"
+	"example.com/gatehouse/mobileclient/mobiletest"
+)
+
+func clientOf(t *testing.T, server *mobiletest.Server, person string, opts ...mobileclient.Option) *mobileclient.Client {
+	t.Helper()
+	opts = append([]mobileclient.Option{
+		mobileclient.WithHTTPClient(server.Client()), mobileclient.WithRetryWait(0),
+		mobileclient.WithTokenSource(mobileclient.StaticToken(mobiletest.Token(person))),
+	}, opts...)
+	client, err := mobileclient.New(mobiletest.URL, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// TestEveryCallOfTheSDKWorks uses each method once, and shows that each route that the SDK calls has its answer.
+func TestEveryCallOfTheSDKWorks(t *testing.T) {
+	t.Parallel()
+	server := mobiletest.New()
+	client, ctx := clientOf(t, server, "alice"), t.Context()
+	task, err := client.CreateTask(ctx, api.TaskCreate{Title: "Buy milk", Tags: []string{"home"}})
+	if err != nil || task.Title != "Buy milk" || task.Priority != api.PriorityNone || !api.IsID(task.ID) {
+		t.Fatalf("create: %+v, %v", task, err)
+	}
+	if task, err = client.UpdateTask(ctx, task.ID, api.TaskUpdate{Done: api.Some(true), Tags: api.Clear[[]string]()}); err != nil || !task.Done || len(task.Tags) != 0 {
+		t.Errorf("update: %+v, %v", task, err)
+	}
+	if got, err := client.Task(ctx, task.ID); err != nil || !got.Done {
+		t.Errorf("get: %+v, %v", got, err)
+	}
+	stream, err := client.Export(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(stream)
+	if err != nil || !strings.Contains(string(text), "Buy milk") || stream.Close() != nil {
+		t.Errorf("export: %q, %v", text, err)
+	}
+	if report, err := client.CreateReport(ctx, api.ReportCreate{TaskID: task.ID, Reason: "spam"}); err != nil || report.TaskID != task.ID {
+		t.Errorf("report: %+v, %v", report, err)
+	}
+	if result, err := client.Parse(ctx, api.ParseRequest{Text: "milk\n\ncall mum"}); err != nil || len(result.Drafts) != 2 {
+		t.Errorf("parse: %+v, %v", result, err)
+	}
+	if me, err := client.Me(ctx); err != nil || me.ID != "alice" {
+		t.Errorf("me: %+v, %v", me, err)
+	}
+	if org, err := client.Organisation(ctx); err != nil || org.MemberCount != 1 {
+		t.Errorf("org: %+v, %v", org, err)
+	}
+	if err := client.DeleteTask(ctx, task.ID); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	if err := client.DeleteTask(ctx, task.ID); codeOf(err) != api.CodeNotFound {
+		t.Errorf("delete again: %v", err)
+	}
+	if err := client.DeleteMe(ctx); err != nil {
+		t.Errorf("delete me: %v", err)
+	}
+	if limits, err := client.FetchLimits(ctx); err != nil || limits.Caller.UserID != "alice" || len(limits.Budgets) < 5 {
+		t.Errorf("limits: %+v, %v", limits, err)
+	}
+	called := map[string]bool{}
+	for _, r := range server.Requests() {
+		called[r.Route] = true
+		if r.Person != "alice" {
+			t.Errorf("%+v is not alice's", r)
+		}
+	}
+	for _, r := range api.Routes() {
+		if r.Class == api.ClassUser && !called[r.ID] && r.ID != api.RouteTasksList {
+			t.Errorf("%s did not reach the server", r.ID)
+		}
+	}
+}
+
+func codeOf(err error) api.Code {
+	var e *mobileclient.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	return e.Code
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	client := clientOf(t, mobiletest.New(), "alice")
+	for i := range 5 {
+		if _, err := client.CreateTask(t.Context(), api.TaskCreate{Title: fmt.Sprint(i), Done: i == 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open, got := false, ""
+	for task, err := range client.AllTasks(t.Context(), mobileclient.TaskQuery{Limit: 2, Done: &open}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += task.Title
+	}
+	if got != "4310" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	server := mobiletest.New()
+	client := clientOf(t, server, "alice")
+	_, err := client.CreateTask(t.Context(), api.TaskCreate{})
+	if codeOf(err) != api.CodeValidationFailed {
+		t.Errorf("blank title: %v", err)
+	}
+	server.FailNext(api.CodeUnavailable, 5*time.Second)
+	if _, err := client.Me(t.Context()); codeOf(err) != api.CodeUnavailable {
+		t.Errorf("told to fail: %v", err)
+	}
+	server.Handle(api.RouteMeGet, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	if _, err := client.Me(t.Context()); err == nil || !strings.Contains(err.Error(), "418") {
+		t.Errorf("told to be a teapot: %v", err)
+	}
+	server.Handle(api.RouteMeGet, nil)
+	if _, err := client.Me(t.Context()); err != nil {
+		t.Errorf("restored: %v", err)
+	}
+	server.Revoke(mobiletest.Token("alice"))
+	if _, err := client.Me(t.Context()); codeOf(err) != api.CodeAuthFailed {
+		t.Errorf("revoked: %v", err)
+	}
+	anonymous, err := mobileclient.New(mobiletest.URL, mobileclient.WithHTTPClient(server.Client()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := anonymous.Me(t.Context()); codeOf(err) != api.CodeAuthFailed {
+		t.Errorf("without a token: %v", err)
+	}
+	if limits, err := anonymous.FetchLimits(t.Context()); err != nil || len(limits.Budgets) != 1 || limits.Budgets[0].Name != api.BudgetEdge {
+		t.Errorf("limits without a token: %+v, %v", limits, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := client.Me(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestTheServerCountsLikeTheContract spends a budget from outside the SDK's sight, and has the clock bring it back.
+func TestTheServerCountsLikeTheContract(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := mobiletest.New()
+		server.Spend("alice", "tasks.export", 5)
+		client := clientOf(t, server, "alice")
+		_, err := client.Export(t.Context())
+		var e *mobileclient.Error
+		if !errors.As(err, &e) || e.Local || e.Code != api.CodeRateLimitExceeded || e.Wait() != time.Minute || e.Details.Budgets[0] != "tasks.export" {
+			t.Fatalf("got %+v", err)
+		}
+		if _, err := clientOf(t, server, "bob").Export(t.Context()); err != nil {
+			t.Errorf("bob: %v", err)
+		}
+		server.Advance(time.Minute)
+		if _, err := client.Export(t.Context(), mobileclient.SkipRateLimit()); err != nil {
+			t.Errorf("a minute later: %v", err)
+		}
+	})
+}
+
+// TestTheSDKIsNotRefusedByTheFake runs into each limit, and only the client says so.
+func TestTheSDKIsNotRefusedByTheFake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := mobiletest.New()
+		client := clientOf(t, server, "alice")
+		for range 300 {
+			_, _ = client.Me(t.Context())
+			_, _ = client.Parse(t.Context(), api.ParseRequest{Text: "x"})
+			time.Sleep(time.Second / 3)
+		}
+		for _, r := range server.Requests() {
+			if r.Status == http.StatusTooManyRequests {
+				t.Fatalf("refused: %+v", r)
+			}
+		}
+		if n := len(server.Requests()); n < 150 {
+			t.Errorf("only %d requests", n)
+		}
+	})
+}
+
+func TestALowerLimitIsLearned(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := mobiletest.New()
+		server.SetBudget(api.BudgetUser, 3)
+		client := clientOf(t, server, "alice")
+		for i := range 5 {
+			_, err := client.Me(t.Context())
+			var e *mobileclient.Error
+			if refused := errors.As(err, &e); refused != (i >= 3) || refused && !e.Local {
+				t.Errorf("call %d: %v", i, err)
+			}
+		}
+	})
+}
+
+func TestUnknownPathsAreNotFound(t *testing.T) {
+	t.Parallel()
+	resp, err := mobiletest.New().Client().Get(mobiletest.URL + "/api/v1/nothing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusNotFound || resp.Header.Get("Content-Type") != api.ContentTypeProblem {
+		t.Errorf("%d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
+	}
+}
