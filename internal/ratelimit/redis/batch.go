@@ -65,7 +65,7 @@ type queued struct {
 func (b *batcher) do(ctx context.Context, cmd *command) error {
 	q, ok := b.join(cmd)
 	if ok {
-		defer b.land()
+		defer b.land() //nolint:contextcheck // The batches that follow are other callers', with a deadline of their own.
 		return b.client.Process(ctx, cmd)
 	}
 	select {

@@ -16,21 +16,37 @@ var _ ratelimit.Returner = (*Store)(nil)
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(*testing.T) (url string){
-		"single":  func(t *testing.T) string { return redistest.Start(t).URL },
-		"cluster": func(t *testing.T) string { return redistest.StartCluster(t).URL },
-		"slow network": func(t *testing.T) string {
-			proxy := redistest.NewProxy(t, redistest.Start(t).Addr)
-			proxy.Delay(time.Millisecond)
-			return proxy.URL
-		},
+		"single":       startSingle,
+		"cluster":      startCluster,
+		"slow network": startSlow,
 	}
 	for name, start := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := start(t)
-			ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness { return harness(t, url) })
+			ratelimittest.Run(t, func(t *testing.T) ratelimittest.Harness {
+				t.Helper()
+				return harness(t, url)
+			})
 		})
 	}
+}
+
+func startSingle(t *testing.T) string {
+	t.Helper()
+	return redistest.Start(t).URL
+}
+
+func startCluster(t *testing.T) string {
+	t.Helper()
+	return redistest.StartCluster(t).URL
+}
+
+func startSlow(t *testing.T) string {
+	t.Helper()
+	proxy := redistest.NewProxy(t, redistest.Start(t).Addr)
+	proxy.Delay(time.Millisecond)
+	return proxy.URL
 }
 
 // harness is four processes' handles on one Redis, whose clock is the test's.

@@ -66,6 +66,7 @@ func TestLostReply(t *testing.T) {
 }
 
 func testLostReply(t *testing.T, url string, proxies ...*redistest.Proxy) {
+	t.Helper()
 	s, healthy := impatient(t, url), newStore(t, url)
 	set := func(f redistest.Fault) {
 		for _, p := range proxies {

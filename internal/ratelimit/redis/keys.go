@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -27,6 +28,7 @@ const (
 // stand for to whoever lacks the secret. The tag between the braces alone chooses a cluster's slot; the alphabet of
 // hashes has no braces.
 type keyring struct {
+	secret []byte
 	hashes sync.Pool // Of *keyHash.
 }
 
@@ -38,13 +40,20 @@ type keyHash struct {
 }
 
 func newKeyring(secret []byte) *keyring {
-	secret = append([]byte(nil), secret...)
-	return &keyring{hashes: sync.Pool{New: func() any { return &keyHash{Hash: hmac.New(sha256.New, secret)} }}}
+	return &keyring{secret: bytes.Clone(secret)}
+}
+
+// hash is one to use and put back.
+func (k *keyring) hash() *keyHash {
+	if h, ok := k.hashes.Get().(*keyHash); ok {
+		return h
+	}
+	return &keyHash{Hash: hmac.New(sha256.New, k.secret)}
 }
 
 // tag is what all keys of a group have between the braces.
 func (k *keyring) tag(group string) string {
-	h := k.hashes.Get().(*keyHash)
+	h := k.hash()
 	defer k.hashes.Put(h)
 	h.buf = append(h.buf[:0], 0)
 	h.buf = append(h.buf, group...)
@@ -56,7 +65,7 @@ func (k *keyring) tag(group string) string {
 // key is the key of a counter. The algorithm is a part of its identity: a budget that changes it begins afresh, and
 // processes with the old and the new one do not misread each other's values.
 func (k *keyring) key(tag string, key *ratelimit.Key, algorithm ratelimit.Algorithm) string {
-	h := k.hashes.Get().(*keyHash)
+	h := k.hash()
 	defer k.hashes.Put(h)
 	h.buf = append(h.buf[:0], byte(algorithm))
 	h.buf = appendField(h.buf, key.Budget)
@@ -67,6 +76,16 @@ func (k *keyring) key(tag string, key *ratelimit.Key, algorithm ratelimit.Algori
 	b = append(b, tag...)
 	b = append(b, "}:"...)
 	return string(base64.RawURLEncoding.AppendEncode(b, h.digest()[:keySize]))
+}
+
+// all are the keys that a counter may have been counted under.
+func (k *keyring) all(key *ratelimit.Key) []string {
+	tag := k.tag(key.Group)
+	keys := make([]string, 0, ratelimit.FixedWindow)
+	for a := ratelimit.SlidingLog; a <= ratelimit.FixedWindow; a++ {
+		keys = append(keys, k.key(tag, key, a))
+	}
+	return keys
 }
 
 // digest is the hash of the buffer.

@@ -112,17 +112,12 @@ func (s *Store) GiveBack(ctx context.Context, returns []ratelimit.Return) ([]int
 
 // Reset implements ratelimit.Store: the keys' counters are as if never used, also those that hold what no counter is.
 func (s *Store) Reset(ctx context.Context, keys ...ratelimit.Key) error {
-	for i := range keys {
-		tag := s.keys.tag(keys[i].Group)
-		args := []any{"del"}
-		for _, algorithm := range algorithms {
-			args = append(args, s.keys.key(tag, &keys[i], algorithm))
-		}
+	for _, key := range keys {
 		ctx, cancel := context.WithTimeout(ctx, s.timeout)
-		err := s.client.Do(ctx, args...).Err()
+		err := s.client.Del(ctx, s.keys.all(&key)...).Err()
 		cancel()
 		if err != nil {
-			return fmt.Errorf("reset a key of budget %q: %w", keys[i].Budget, err)
+			return fmt.Errorf("reset a key of budget %q: %w", key.Budget, err)
 		}
 	}
 	return nil

@@ -31,11 +31,6 @@ const shadowKind = 16
 // testGrace is by how much values outlive their use where the time is a test's; script/start.lua has it too.
 const testGrace = time.Hour
 
-// algorithms are all that a key may have been counted with.
-var algorithms = [...]ratelimit.Algorithm{
-	ratelimit.SlidingLog, ratelimit.Segments, ratelimit.TokenBucket, ratelimit.FixedWindow,
-}
-
 // errValue is the fault of a verdict.
 var errValue = errors.New("the stored value is not a counter of this kind: reset the key")
 

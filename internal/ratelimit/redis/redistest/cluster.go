@@ -91,6 +91,7 @@ func (c *Cluster) prepare(ctx context.Context, node *redis.Client, i int) error 
 }
 
 func (c *Cluster) meet(ctx context.Context, t testing.TB) error {
+	t.Helper()
 	first := c.Nodes[0].Client(t)
 	for _, node := range c.Nodes[1:] {
 		host, port, err := net.SplitHostPort(node.Addr)

@@ -123,6 +123,7 @@ func start(t testing.TB, args func(port int) []string) *Server {
 
 // baseArgs are a server's without persistence, whose files, if it writes any, go with the test.
 func baseArgs(t testing.TB, port int) []string {
+	t.Helper()
 	return []string{
 		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
 		"--dir", t.TempDir(), "--loglevel", "notice", "--logfile", "", "--daemonize", "no",

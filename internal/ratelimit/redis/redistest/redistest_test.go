@@ -2,6 +2,7 @@ package redistest_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -86,13 +87,13 @@ func TestProxyFaults(t *testing.T) {
 func TestClusterAnnouncesItsProxies(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
-	slots, err := cluster.Nodes[0].Client(t).ClusterSlots(t.Context()).Result()
+	shards, err := cluster.Nodes[0].Client(t).ClusterShards(t.Context()).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]bool{}
-	for _, s := range slots {
-		got[s.Nodes[0].Addr] = true
+	for _, s := range shards {
+		got[fmt.Sprintf("%s:%d", s.Nodes[0].IP, s.Nodes[0].Port)] = true
 	}
 	for _, p := range cluster.Proxies {
 		if !got[p.Addr] {
