@@ -81,7 +81,7 @@ const maxProblem = 1 << 20
 // fetch makes a call whose answer is JSON.
 func fetch[T any](ctx context.Context, c *Client, call call) (T, error) {
 	var into T
-	resp, err := c.open(ctx, call)
+	resp, err := c.open(ctx, call) //nolint:bodyclose // discard closes it
 	if err != nil {
 		return into, err
 	}
@@ -101,7 +101,7 @@ func fetch[T any](ctx context.Context, c *Client, call call) (T, error) {
 
 // send makes a call whose answer has no body.
 func (c *Client) send(ctx context.Context, call call) error {
-	resp, err := c.open(ctx, call)
+	resp, err := c.open(ctx, call) //nolint:bodyclose // discard closes it
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (c *Client) tried(ctx context.Context, call call, body []byte) (*http.Respo
 }
 
 func isLocal(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Local
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Local
 }
 
 // authorised sends with a token, and once more with a new one if the server refuses it.
@@ -162,8 +162,8 @@ func (c *Client) authorised(ctx context.Context, call call, body []byte) (*http.
 // refusedToken says that the server did not take the credential. It refuses before it does anything, so the same call
 // may be made again with a new one, whatever its method.
 func refusedToken(cred *credential, err error) bool {
-	var e *Error
-	return cred != nil && errors.As(err, &e) && e.Status == http.StatusUnauthorized
+	e, ok := errors.AsType[*Error](err)
+	return cred != nil && ok && e.Status == http.StatusUnauthorized
 }
 
 func (c call) encode() ([]byte, error) {
@@ -257,22 +257,20 @@ func (c call) accept() string {
 // explain strips what net/http wraps around an error of the client's own, and says of others which call failed. The
 // query is left out: a cursor says nothing to people.
 func explain(ctx context.Context, call call, err error) error {
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		return own
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, errNoAnswer) {
-		return networkFault{fmt.Errorf("%s: %w", call.route.ID, cause)}
+		return networkError{fmt.Errorf("%s: %w", call.route.ID, cause)}
 	}
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	err = fmt.Errorf("%s %s: %w", call.route.Method, call.path, err)
 	if ctx.Err() != nil {
 		return err
 	}
-	return networkFault{err}
+	return networkError{err}
 }
 
 var errNoAnswer = errors.New("no answer in time")

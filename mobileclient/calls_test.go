@@ -120,6 +120,7 @@ func TestEveryUserRouteHasItsMethod(t *testing.T) {
 }
 
 func checkCall(t *testing.T, route api.Route, want wanted) {
+	t.Helper()
 	client := newClient(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Method != want.method || r.RequestURI != want.uri || string(body) != want.body {

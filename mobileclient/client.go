@@ -61,8 +61,7 @@ func parseBase(text string) (string, error) {
 
 // withoutURL keeps a password that an unreadable URL may hold out of logs.
 func withoutURL(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
 	}
 	return err

@@ -49,7 +49,7 @@ func FuzzNormalise(f *testing.F) {
 		if doubled := normalise("/" + strings.ReplaceAll(path, "/", "//") + "/"); !strings.ContainsAny(path, "?#") && doubled != once {
 			t.Errorf("slashes make a difference: %q and %q", once, doubled)
 		}
-		for _, segment := range strings.Split(once, "/") {
+		for segment := range strings.SplitSeq(once, "/") {
 			if idSegment.MatchString(segment) {
 				t.Errorf("normalise(%q) = %q holds an id", path, once)
 			}

@@ -45,7 +45,7 @@ type Details struct {
 	Budgets []string `json:"budgets,omitempty"`
 }
 
-// Error gives code and message, such as "RATE_LIMIT_EXCEEDED (429): Rate limit exceeded. Please try again in 3 seconds."
+// Error gives code, status and message, such as "NOT_FOUND (404): There is nothing here".
 func (e *Error) Error() string {
 	if e.Code == "" {
 		return fmt.Sprintf("status %d: %s", e.Status, e.Message)

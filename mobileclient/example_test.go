@@ -68,8 +68,7 @@ func ExampleError() {
 
 	for range 4 {
 		_, err := client.Me(context.Background())
-		var e *mobileclient.Error
-		if errors.As(err, &e) && errors.Is(err, mobileclient.ErrRateLimited) {
+		if e, ok := errors.AsType[*mobileclient.Error](err); ok && errors.Is(err, mobileclient.ErrRateLimited) {
 			fmt.Println(e.Code, e.Status, e.Local, e.Details.Endpoint, e.Details.Budgets)
 		}
 	}
@@ -82,8 +81,7 @@ func ExampleError_fields() {
 	client, _ := mobileclient.New(server.URL, mobileclient.WithTokenSource(mobileclient.StaticToken("secret")))
 
 	_, err := client.CreateTask(context.Background(), api.TaskCreate{})
-	var e *mobileclient.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*mobileclient.Error](err); ok {
 		fmt.Println(e.Code, e.Fields)
 	}
 	// Output: VALIDATION_FAILED [{title must not be blank}]

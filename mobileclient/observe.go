@@ -16,7 +16,7 @@ type Observer interface {
 // WithObserver tells an observer of every attempt. Several may be given.
 func WithObserver(o Observer) Option {
 	return func(s *settings) {
-		s.check(o != nil, "WithObserver: the observer is nil")
+		s.checkf(o != nil, "WithObserver: the observer is nil")
 		s.observers = append(s.observers, o)
 	}
 }
@@ -66,8 +66,7 @@ func (c *Client) observe(ctx context.Context, call call, entered, left time.Time
 	if !left.IsZero() {
 		e.Waited, e.Took = left.Sub(entered), now.Sub(left)
 	}
-	var answered *Error
-	if errors.As(err, &answered) {
+	if answered, ok := errors.AsType[*Error](err); ok {
 		e.Status = answered.Status
 	}
 	for _, o := range c.observers {

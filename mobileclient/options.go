@@ -14,7 +14,7 @@ type Option func(*settings)
 // refuses it; then the source is asked once for all calls that wait.
 func WithTokenSource(source TokenSource) Option {
 	return func(s *settings) {
-		s.check(source != nil, "WithTokenSource: the source is nil")
+		s.checkf(source != nil, "WithTokenSource: the source is nil")
 		s.source = source
 	}
 }
@@ -26,7 +26,7 @@ func WithTokenSource(source TokenSource) Option {
 // is taken to have sent whatever it was given.
 func WithHTTPClient(client *http.Client) Option {
 	return func(s *settings) {
-		s.check(client != nil, "WithHTTPClient: the client is nil")
+		s.checkf(client != nil, "WithHTTPClient: the client is nil")
 		s.http = client
 	}
 }
@@ -34,7 +34,7 @@ func WithHTTPClient(client *http.Client) Option {
 // WithUserAgent sets the User-Agent of every request.
 func WithUserAgent(agent string) Option {
 	return func(s *settings) {
-		s.check(agent != "" && !strings.ContainsAny(agent, "\r\n\x00"), "WithUserAgent: %q is not a header value", agent)
+		s.checkf(agent != "" && !strings.ContainsAny(agent, "\r\n\x00"), "WithUserAgent: %q is not a header value", agent)
 		s.userAgent = agent
 	}
 }
@@ -43,7 +43,7 @@ func WithUserAgent(agent string) Option {
 // headers). It is 30 s unless set. The call's context bounds the whole call.
 func WithAttemptTimeout(d time.Duration) Option {
 	return func(s *settings) {
-		s.check(d > 0, "WithAttemptTimeout: %v is not above 0", d)
+		s.checkf(d > 0, "WithAttemptTimeout: %v is not above 0", d)
 		s.timeout = d
 	}
 }
@@ -53,8 +53,8 @@ func WithAttemptTimeout(d time.Duration) Option {
 func WithBudget(name string, limit int64, window time.Duration) Option {
 	return func(s *settings) {
 		known, ok := s.mirror.budgets[name]
-		s.check(ok && !known.learned, "WithBudget: there is no mirrored budget %q: use one of %s", name, s.mirror.names())
-		s.check(limit > 0 && window > 0, "WithBudget: limit %d and window %v of %q must be above 0", limit, window, name)
+		s.checkf(ok && !known.learned, "WithBudget: there is no mirrored budget %q: use one of %s", name, s.mirror.names())
+		s.checkf(limit > 0 && window > 0, "WithBudget: limit %d and window %v of %q must be above 0", limit, window, name)
 		s.mirror.budgets[name] = allowance{limit: limit, window: window, share: 1}
 	}
 }
@@ -63,7 +63,7 @@ func WithBudget(name string, limit int64, window time.Duration) Option {
 // rounded down. Of a budget smaller than k it has nothing, and calls that need it are refused.
 func WithShare(k int) Option {
 	return func(s *settings) {
-		s.check(k > 0, "WithShare: %d is not above 0", k)
+		s.checkf(k > 0, "WithShare: %d is not above 0", k)
 		s.share = k
 	}
 }
@@ -72,7 +72,7 @@ func WithShare(k int) Option {
 // machine's clock may run faster than the server's. It is 0.01 unless set.
 func WithGuard(fraction float64) Option {
 	return func(s *settings) {
-		s.check(fraction >= 0 && fraction <= 1, "WithGuard: %v is outside 0 to 1", fraction)
+		s.checkf(fraction >= 0 && fraction <= 1, "WithGuard: %v is outside 0 to 1", fraction)
 		s.mirror.guard = fraction
 	}
 }
@@ -81,7 +81,7 @@ func WithGuard(fraction float64) Option {
 // queue for instance. It is 10 s unless set.
 func WithLateGrace(d time.Duration) Option {
 	return func(s *settings) {
-		s.check(d >= 0, "WithLateGrace: %v is negative", d)
+		s.checkf(d >= 0, "WithLateGrace: %v is negative", d)
 		s.mirror.grace = d
 	}
 }
@@ -90,7 +90,7 @@ func WithLateGrace(d time.Duration) Option {
 // have to wait longer than longest, or beyond its context's deadline, is refused at once all the same.
 func WithWait(longest time.Duration) Option {
 	return func(s *settings) {
-		s.check(longest > 0, "WithWait: %v is not above 0", longest)
+		s.checkf(longest > 0, "WithWait: %v is not above 0", longest)
 		s.mirror.patience = longest
 	}
 }
@@ -103,7 +103,7 @@ func WithWait(longest time.Duration) Option {
 // A retry passes the mirror like a first try.
 func WithRetryWait(longest time.Duration) Option {
 	return func(s *settings) {
-		s.check(longest >= 0, "WithRetryWait: %v is negative", longest)
+		s.checkf(longest >= 0, "WithRetryWait: %v is negative", longest)
 		s.retryWait = longest
 	}
 }
@@ -141,7 +141,7 @@ func newSettings() settings {
 	return settings{userAgent: defaultUserAgent, timeout: defaultTimeout, retryWait: defaultRetryWait, tries: maxTries, share: 1, mirror: defaultMirror()}
 }
 
-func (s *settings) check(ok bool, format string, args ...any) {
+func (s *settings) checkf(ok bool, format string, args ...any) {
 	if !ok {
 		s.faults = append(s.faults, fmt.Errorf(format, args...))
 	}

@@ -48,6 +48,7 @@ func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // serve answers with handler over a new pipe until the test ends.
 func serve(t *testing.T, handler http.Handler) *http.Transport {
+	t.Helper()
 	p := &pipe{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: handler, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
 	go func() { _ = server.Serve(p) }()

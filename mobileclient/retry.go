@@ -49,8 +49,7 @@ func (r *retrier) next(call call, err error) (time.Duration, bool) {
 		return 0, false
 	}
 	wait := firstBackoff << (call.try - 1)
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		wait = max(wait, e.Wait())
 	}
 	if wait > r.longest || !r.spend() {
@@ -61,18 +60,18 @@ func (r *retrier) next(call call, err error) (time.Duration, bool) {
 
 // healthy says that the server did its work, also where its answer is that it cannot do what was asked.
 func healthy(err error) bool {
-	var e *Error
-	return err == nil || errors.As(err, &e) && !e.Local && e.Status < 500 && e.Status != http.StatusTooManyRequests
+	e, ok := errors.AsType[*Error](err)
+	return err == nil || ok && !e.Local && e.Status < 500 && e.Status != http.StatusTooManyRequests
 }
 
 // retriable says whether another try could help and can do no harm: what may have been done already is repeated only
 // where that changes nothing. A 429 did nothing, so any call may follow it, once. What the client refused itself, or the
 // caller ended, is not repeated.
 func retriable(call call, err error) bool {
-	var e *Error
+	e, ok := errors.AsType[*Error](err)
 	switch {
-	case !errors.As(err, &e):
-		return call.idempotent() && isNetworkFault(err)
+	case !ok:
+		return call.idempotent() && isNetworkError(err)
 	case e.Local:
 		return false
 	case e.Code == api.CodeRateLimitExceeded:
@@ -87,14 +86,14 @@ func (c call) idempotent() bool {
 	return c.route.Method == http.MethodGet || c.route.Method == http.MethodDelete || c.route.Method == http.MethodPut
 }
 
-// A networkFault is an attempt's end without an answer that neither the caller nor the client itself brought about.
-type networkFault struct{ error }
+// A networkError is an attempt's end without an answer that neither the caller nor the client itself brought about.
+type networkError struct{ error }
 
-func (f networkFault) Unwrap() error { return f.error }
+func (e networkError) Unwrap() error { return e.error }
 
-func isNetworkFault(err error) bool {
-	var f networkFault
-	return errors.As(err, &f)
+func isNetworkError(err error) bool {
+	_, ok := errors.AsType[networkError](err)
+	return ok
 }
 
 func (r *retrier) earn() {
@@ -115,7 +114,7 @@ func (r *retrier) spend() bool {
 
 // jitter only adds: whoever comes before Retry-After is refused again.
 func jitter(wait time.Duration) time.Duration {
-	return rand.N(min(max(wait/4, time.Millisecond), maxJitter))
+	return rand.N(min(max(wait/4, time.Millisecond), maxJitter)) //nolint:gosec // jitter need not be unpredictable
 }
 
 // pause waits, and is false where the context ends first; a deadline that lies before the end of the wait ends it at once.

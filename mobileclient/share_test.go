@@ -27,6 +27,7 @@ func (d deaf) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // crowd runs k clients of one person side by side and returns the share of their requests that the server refused.
 func crowd(t *testing.T, k int, learning bool, opts ...Option) (refused float64, served int) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(1)
 		defer n.store.Close()

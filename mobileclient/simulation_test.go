@@ -147,11 +147,11 @@ func (n *network) leg(chance *rand.Rand) time.Duration {
 	if n.stretch == 0 {
 		return 50 * time.Millisecond
 	}
-	leg := time.Duration(20 + 20*chance.ExpFloat64()*n.stretch)
+	leg := 20*time.Millisecond + time.Duration(chance.ExpFloat64()*n.stretch*float64(20*time.Millisecond))
 	if chance.Float64() < 0.2 {
-		leg = time.Duration(chance.Float64() * chance.Float64() * longestLeg.Seconds() * 1000)
+		leg = time.Duration(chance.Float64() * chance.Float64() * float64(longestLeg))
 	}
-	return min(leg*time.Millisecond, longestLeg)
+	return min(leg, longestLeg)
 }
 
 // decide is the server: the edge first, the others in one decision behind it.
@@ -255,6 +255,7 @@ type load struct {
 
 // run returns what the workers saw. It must run in a bubble.
 func (l load) run(t *testing.T, client *Client) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(l.minutes)*time.Minute)
 	defer cancel()
 	var workers sync.WaitGroup
@@ -376,6 +377,7 @@ type bare struct {
 }
 
 func (b bare) run(t *testing.T, seed uint64) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	var workers sync.WaitGroup
@@ -393,8 +395,7 @@ func (b bare) run(t *testing.T, seed uint64) {
 
 func (b bare) request(ctx context.Context, call call, chance *rand.Rand) {
 	ticket, err := b.m.acquire(ctx, call, b.cred)
-	var refusal *Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*Error](err); ok {
 		sleep(ctx, refusal.Wait()+time.Duration(chance.Int64N(int64(20*time.Second))))
 		return
 	}
@@ -489,6 +490,7 @@ func TestMutantsAreCaught(t *testing.T) {
 }
 
 func mutantRefused(t *testing.T, seed uint64, rate float64, one string, opts []Option, mutate func(*network, *Client)) (refused bool) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(rate)
 		defer n.store.Close()

@@ -116,7 +116,7 @@ func (t *ticket) answered(resp *http.Response) {
 	t.start(t.arrivals[last:], 0)
 	t.arrivals = nil
 	t.person.met = true
-	t.leaveProbes(now)
+	t.leaveProbes()
 }
 
 // failed settles a request without an answer. traced says that the transport is known to report connections; of
@@ -129,11 +129,11 @@ func (t *ticket) failed(traced bool) {
 	}
 	t.start(t.arrivals, t.m.grace)
 	t.arrivals = nil
-	t.leaveProbes(t.m.now())
+	t.leaveProbes()
 }
 
 // leaveProbes lets another request find out what this one was sent for and did not, and greet where this one did not.
-func (t *ticket) leaveProbes(now time.Duration) {
+func (t *ticket) leaveProbes() {
 	if t.person.greeting == t {
 		t.person.greeting = nil
 	}
@@ -159,7 +159,7 @@ func (t *ticket) giveBack() {
 		t.refund(row, func(string) bool { return true })
 	}
 	t.arrivals = nil
-	t.leaveProbes(t.m.now())
+	t.leaveProbes()
 }
 
 // refund gives back one arrival's slots of the budgets that were not charged for it.

@@ -9,9 +9,10 @@ import (
 
 // A window is one budget of one person, as far as this client knows it.
 type window struct {
-	budget string
 	allowance
-	log *slidinglog.Log // nil where the budget is only learned of.
+
+	budget string
+	log    *slidinglog.Log // nil where the budget is only learned of.
 	// acquired is how many slots were ever taken; flying, how many of them are without an answer.
 	acquired, flying int64
 	lesson           lesson

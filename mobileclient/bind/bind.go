@@ -88,7 +88,7 @@ func (o *Options) all() []mobileclient.Option {
 }
 
 // recovered turns a panic into an error.
-func recovered(err *error) {
+func recovered(err *error) { //nolint:gocritic // it sets the caller's result
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("internal fault: %v", v)
 	}

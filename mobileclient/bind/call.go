@@ -12,7 +12,7 @@ type Call struct {
 	// SkipRateLimit sends even if the client would refuse.
 	SkipRateLimit bool
 
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // a context cannot cross the boundary
 	cancel context.CancelFunc
 }
 

@@ -34,8 +34,8 @@ type Field struct{ Name, Message string }
 // ErrorDetails returns the details of an exception that a call threw, or null where it is not an answer of the API nor the client's
 // own refusal but a fault of the network for instance.
 func ErrorDetails(err error) *APIError {
-	var e *mobileclient.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*mobileclient.Error](err)
+	if !ok {
 		return nil
 	}
 	d := &APIError{

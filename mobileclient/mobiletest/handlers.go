@@ -58,7 +58,7 @@ func (s *Server) limits(w http.ResponseWriter, r *http.Request) {
 // answerLocked answers while the server is locked: the status, which is noted under the same lock, is the usual one.
 func answerLocked(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body)
+	encode(w, body)
 }
 
 func (s *Server) me(w http.ResponseWriter, r *http.Request) {

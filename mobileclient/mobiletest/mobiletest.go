@@ -322,5 +322,12 @@ func refuse(w http.ResponseWriter, r *http.Request, p api.Problem) {
 func answer(w http.ResponseWriter, status int, contentType string, body any) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body)
+	encode(w, body)
+}
+
+// encode writes types of the contract, which can all be encoded, to memory.
+func encode(w http.ResponseWriter, body any) {
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		panic("mobiletest: encode answer: " + err.Error())
+	}
 }
