@@ -56,6 +56,7 @@ function SignedIn() {
   const ended = useSessionEnd();
   return (
     <main className="signed-in" data-view={view}>
+      <h1 className="hidden">Tasks and budgets</h1>
       {ended && <SessionEnded />}
       <nav className="views" aria-label="Views">
         {(['tasks', 'budgets'] as const).map((name) => (

@@ -26,14 +26,12 @@ function Account({ me }: { me: Me }) {
     onSuccess: (endSessionURL) => globalThis.location.assign(endSessionURL ?? '/'),
   });
   return (
-    <details className="account">
-      <summary>
+    <>
+      <button type="button" className="account" popoverTarget="account-menu">
         <span className="account-name">{me.name || me.email || 'You'}</span>
-        <small>
-          {me.organisation.name} · {me.organisation.plan}
-        </small>
-      </summary>
-      <div className="account-menu">
+        <small>{organisation(me)}</small>
+      </button>
+      <div id="account-menu" className="account-menu" popover="auto">
         <p>
           {me.email && <span className="email">{me.email}</span>}
           {me.sessionExpiresAt && (
@@ -55,6 +53,11 @@ function Account({ me }: { me: Me }) {
         </button>
         {signOut.error && <FailureNotice failure={asFailure(signOut.error)} />}
       </div>
-    </details>
+    </>
   );
+}
+
+// Somebody without an organisation has one of their own, which bears their name: once is enough.
+function organisation({ name, organisation: org }: Me): string {
+  return org.name === name ? org.plan : `${org.name} · ${org.plan}`;
 }

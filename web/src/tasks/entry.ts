@@ -72,7 +72,7 @@ export function timeZone(): string {
 /** An instant as people read it, such as "Tomorrow, 09:00". */
 export function dueLabel(dueAt: string, today: Date): string {
   const at = new Date(dueAt);
-  const time = at.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+  const time = at.toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' });
   const days = Math.round((midnight(at) - midnight(today)) / 86_400_000);
   const near: Record<number, string> = { [-1]: 'Yesterday', 0: 'Today', 1: 'Tomorrow' };
   return `${near[days] ?? day(at, today)}, ${time}`;

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
 import type { Task } from '../api/contract';
 import { asFailure, type Failure } from '../api/failure';
 import { useApi, useBlock } from '../app/context';
@@ -19,14 +19,10 @@ interface Props {
 /** One task of the list: done or not, to be edited or deleted. */
 export function TaskRow({ task, failure, onDelete }: Props) {
   const [editing, setEditing] = useState(false);
-  const editButton = useRef<HTMLButtonElement>(null);
+  const editButton = useFocusAfter(editing);
   const toggle = useToggle(task);
   const block = useBlock('tasks.update');
-  const close = () => {
-    setEditing(false);
-    requestAnimationFrame(() => editButton.current?.focus());
-  };
-  if (editing) return <Editor task={task} onClose={close} />;
+  if (editing) return <Editor task={task} onClose={() => setEditing(false)} />;
   const fault = toggle.error ? asFailure(toggle.error) : failure;
   return (
     <li className="task" data-done={task.done}>
@@ -55,6 +51,17 @@ export function TaskRow({ task, failure, onDelete }: Props) {
       {fault && <FailureNotice failure={fault} />}
     </li>
   );
+}
+
+// The button that opened a form gets the focus back when it closes.
+function useFocusAfter(editing: boolean) {
+  const button = useRef<HTMLButtonElement>(null);
+  const edited = useRef(false);
+  useLayoutEffect(() => {
+    if (edited.current && !editing) button.current?.focus();
+    edited.current = editing;
+  }, [editing]);
+  return button;
 }
 
 function Facts({ task }: { task: Task }) {

@@ -37,6 +37,7 @@ describe('editing', () => {
     await click('button', 'Save');
     expect(server.asked.at(-1)).toEqual({ what: `PATCH ${path}`, body: { title: 'Write them' } });
     expect(screen.getByLabelText('Write them')).toBeTruthy();
+    expect(document.activeElement?.textContent).toBe('Edit Write them');
   });
 
   test('names the field at fault and keeps the form', async () => {

@@ -1,0 +1,76 @@
+// Builds and starts one server for all end-to-end tests, on a free port, with a folder of its own for its data.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the server under test is. */
+    url: string;
+  }
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+// A first start makes a database, which takes a while on a busy machine.
+const startWithin = 90_000;
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
+  const binary = process.env.SERVER_BINARY ?? build(folder);
+  const server = spawn(binary, ['serve'], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? '',
+      APP_ENV: 'development',
+      HTTP_ADDR: '127.0.0.1:0',
+      ADMIN_ADDR: '127.0.0.1:0',
+      DATA_DIR: join(folder, 'data'),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()));
+  try {
+    project.provide('url', await ready(server));
+  } catch (fault) {
+    server.kill();
+    throw fault;
+  }
+  return async () => {
+    server.kill('SIGTERM');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+// The page is embedded, so it is built first.
+function build(folder: string): string {
+  const binary = join(folder, 'server');
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: join(root, 'web'), stdio: 'inherit' });
+  execFileSync('go', ['build', '-buildvcs=false', '-o', binary, './cmd/server'], { cwd: root, stdio: 'inherit' });
+  return binary;
+}
+
+// The log says where the server listens, and when it is ready.
+function ready(server: ReturnType<typeof spawn>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const lines: string[] = [];
+    const fail = (why: string) => reject(new Error(`${why}:\n${lines.join('\n')}`));
+    const timer = setTimeout(() => fail('the server was not ready in time'), startWithin);
+    server.once('exit', (code) => fail(`the server ended with ${code}`));
+    for (const stream of [server.stdout, server.stderr]) {
+      if (!stream) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        lines.push(line);
+        const url = /msg=ready .*?url=(\S+)/.exec(line)?.[1];
+        if (!url) return;
+        clearTimeout(timer);
+        resolve(url);
+      });
+    }
+  });
+}
