@@ -20,7 +20,6 @@ import (
 	"example.com/gatehouse/internal/parse"
 	"example.com/gatehouse/internal/ratelimit"
 	"example.com/gatehouse/internal/ratelimit/memory"
-	"example.com/gatehouse/internal/ratelimit/redis"
 	"example.com/gatehouse/internal/store"
 	"example.com/gatehouse/web"
 )
@@ -99,19 +98,17 @@ const memoryKeys = 1 << 20
 // makeLimiter makes the stores that counters live in, and the limiter around them.
 func (s *server) makeLimiter(ctx context.Context) error {
 	s.memory = memory.New(memory.Config{Keys: memoryKeys, Evicted: s.metrics.MemoryEvictions.Inc})
-	stores := map[string]ratelimit.Store{string(api.InMemory): s.memory}
+	stores, timeouts := map[string]ratelimit.Store{string(api.InMemory): s.memory}, map[string]time.Duration{}
 	if s.cfg.RedisURL != "" {
-		secret, err := s.store.Secret(ctx, "limiter-keys", secretSize)
-		if err != nil {
-			return fmt.Errorf("get the secret of limiter keys: %w", err)
+		if err := s.openRedis(ctx); err != nil {
+			return err
 		}
-		if s.redis, err = redis.New(redis.Config{URL: string(s.cfg.RedisURL), Secret: secret}); err != nil {
-			return fmt.Errorf("REDIS_URL: %w", err)
-		}
-		stores[string(api.InRedis)] = s.redis
+		stores[string(api.InRedis)], timeouts[string(api.InRedis)] = s.redis, s.redis.Timeout()
 	}
 	var err error
-	s.limiter, err = ratelimit.New(ratelimit.Config{Budgets: budgets(s.redis != nil), Stores: stores, Local: s.memory, Hooks: s.limiterHooks()})
+	s.limiter, err = ratelimit.New(ratelimit.Config{
+		Budgets: budgets(s.redis != nil), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
+	})
 	if err != nil {
 		return fmt.Errorf("set up the limiter: %w", err)
 	}
@@ -208,7 +205,7 @@ func (s *server) makeHandler(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("PUBLIC_URL: %w", err)
 	}
-	handler, err := httpapi.New(httpapi.Config{
+	handler, err := httpapi.New(httpapi.Config{ //nolint:contextcheck // What is given back outlives its request.
 		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Addresses: addresses, Parser: parser, Health: &s.health, Log: s.log,
 		Routes: api.Routes(), Budgets: api.Budgets(), PublicURL: public, CORSOrigins: s.cfg.CORSOrigins,
 		OpenAPI: spec.OpenAPI(), Pages: web.Files(), DevIDP: s.devIDP, Hooks: s.httpHooks(),

@@ -51,15 +51,29 @@ func TestRedisKilledUnderLoad(t *testing.T) {
 	if failedOpen == 0 {
 		t.Error("no metric counts what was let through")
 	}
-	if policy := s.Do(servertest.Request{Path: "/api/v1/me", Token: tokens[0]}).Header.Get("RateLimit-Policy"); strings.Contains(policy, "user") && strings.Contains(policy, `"user"`) {
+	if policy := s.Do(servertest.Request{Path: "/api/v1/me", Token: tokens[0]}).Header.Get("RateLimit-Policy"); strings.Contains(policy, `"user"`) {
 		t.Errorf("a budget that is failing open is stated: %s", policy)
 	}
 	redis.Restart()
 	exhaust(t, s, issuer.Token("somebody", "org-somebody"))
-	ended := outages(s, "limiter store is back", "user")
+	ended := awaitEnd(t, s, issuer)
 	if len(ended) != 1 || ended[0]["decided_by_mode"].(float64) < 1 {
 		t.Errorf("the end of the outage was logged as %v", ended)
 	}
+}
+
+// awaitEnd goes on asking, as people do, until the end of the outage is logged: it is over once the store has answered
+// for a while without failing.
+func awaitEnd(t *testing.T, s *servertest.Server, issuer *servertest.Issuer) []map[string]any {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for i := 0; time.Now().Before(deadline); i++ {
+		if ended := outages(s, "limiter store is back", "user"); len(ended) > 0 {
+			return ended
+		}
+		s.Do(servertest.Request{Path: "/api/v1/me", Token: issuer.Token(fmt.Sprint("later-", i), "org-later"), From: fmt.Sprintf("10.2.%d.%d", i/250, i%250)})
+	}
+	return nil
 }
 
 func outages(s *servertest.Server, message, budget string) []map[string]any {
@@ -88,7 +102,8 @@ func exhaust(t *testing.T, s *servertest.Server, token string) {
 func TestBudgetsInRedis(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	s := servertest.Start(t, servertest.Env{"REDIS_URL": redis.URL})
+	// The deadline is long, because what is tested is not how this machine is loaded.
+	s := servertest.Start(t, servertest.Env{"REDIS_URL": redis.URL + "?read_timeout=2s"})
 	alice := s.Token("alice")
 	for i := range 5 {
 		resp := s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: alice})

@@ -53,8 +53,8 @@ func settings(c *Config) []setting {
 			about: "Whether the server applies migrations when it starts. Otherwise run `server migrate` before it.",
 		},
 		{
-			name: "REDIS_URL", value: field(&c.RedisURL, urlOf("redis", "rediss", "redis+cluster")),
-			about: "Where users' budgets are counted: `redis://`, `rediss://` (TLS) or `redis+cluster://`. Empty: in this process's memory.",
+			name: "REDIS_URL", value: field(&c.RedisURL, urlOf("redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")),
+			about: "Where users' budgets are counted: `redis://`, `rediss://` (TLS), `redis+cluster://` or `redis+sentinel://`; `?read_timeout=100ms` changes the 50 ms that a call may take. Empty: in this process's memory.",
 		},
 		{
 			name: "REPLICAS", value: field(&c.Replicas, number(1, 10_000)), standard: "1",

@@ -94,6 +94,27 @@ func newSentinelClient(a address, timeout time.Duration) (goredis.UniversalClien
 	}), nil
 }
 
+// maxTimeout is the longest that a call may be told to wait: what a request would wait in an outage before the breaker opens.
+const maxTimeout = 5 * time.Second
+
+// timeoutIn reads the deadline of calls out of the URL, under the client library's own name for it.
+func timeoutIn(rawURL string) (time.Duration, error) {
+	_, query, _ := strings.Cut(rawURL, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return 0, errURL
+	}
+	text := values.Get("read_timeout")
+	if text == "" {
+		return defaultTimeout, nil
+	}
+	timeout, err := time.ParseDuration(text)
+	if err != nil || timeout <= 0 || timeout > maxTimeout {
+		return 0, fmt.Errorf("read_timeout=%s in the Redis URL is no duration up to %v: write it like read_timeout=100ms", text, maxTimeout)
+	}
+	return timeout, nil
+}
+
 // An address is a URL whose scheme may say how the servers work together, and whose host may be several.
 type address struct {
 	kind           string // "" for a single server.

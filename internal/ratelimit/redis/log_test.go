@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/gatehouse/internal/ratelimit"
 )
@@ -25,5 +26,29 @@ func TestLogClient(t *testing.T) {
 	}
 	if quiet.Len() != 0 || !strings.Contains(loud.String(), "failed to dial") {
 		t.Errorf("at info %q, at debug %q", quiet.String(), loud.String())
+	}
+}
+
+// The URL may change the deadline of a call, within reason.
+func TestTimeoutInURL(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]time.Duration{
+		"": 50 * time.Millisecond, "?read_timeout=200ms": 200 * time.Millisecond,
+		"?read_timeout=0s": 0, "?read_timeout=soon": 0, "?read_timeout=1h": 0,
+	} {
+		s, err := New(Config{URL: "redis://127.0.0.1:1/0" + query, Secret: make([]byte, minSecret)})
+		if want == 0 {
+			if err == nil {
+				t.Errorf("%q was accepted", query)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Timeout() != want {
+			t.Errorf("%q gives %v, want %v", query, s.Timeout(), want)
+		}
+		s.Close()
 	}
 }

@@ -33,7 +33,7 @@ type Config struct {
 	// Secret keys the hash that stands for ids in Redis. All processes that are to count together need the same, of at
 	// least 16 bytes; with another secret they begin with empty counters.
 	Secret []byte
-	// Timeout bounds each call from queue to answer, 50 ms if 0.
+	// Timeout bounds each call from queue to answer; 0 takes read_timeout from the URL's query, else 50 ms.
 	Timeout time.Duration
 }
 
@@ -55,7 +55,10 @@ func New(config Config) (*Store, error) {
 		return nil, fmt.Errorf("the secret has %d bytes: use at least %d", len(config.Secret), minSecret)
 	}
 	if config.Timeout <= 0 {
-		config.Timeout = defaultTimeout
+		var err error
+		if config.Timeout, err = timeoutIn(config.URL); err != nil {
+			return nil, err
+		}
 	}
 	client, err := newClient(config.URL, config.Timeout)
 	if err != nil {
@@ -145,6 +148,9 @@ func (s *Store) now() uint64 {
 	}
 	return uint64(s.clock().UnixMicro())
 }
+
+// Timeout is what bounds each call.
+func (s *Store) Timeout() time.Duration { return s.timeout }
 
 // Ping asks Redis, or every master of a cluster, for a sign of life.
 func (s *Store) Ping(ctx context.Context) error {
