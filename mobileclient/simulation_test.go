@@ -159,22 +159,21 @@ func (n *network) decide(r *http.Request) *http.Response {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	route := r.Context().Value(routeKey{}).(api.Route)
-	said, ok := n.judge(route)
-	if !ok {
+	said := &quotas{header: http.Header{"Content-Type": {"application/json"}}}
+	if !n.judge(said, route) {
 		return said.answer(http.StatusTooManyRequests, `{"code":"RATE_LIMIT_EXCEEDED"}`)
 	}
 	return said.answer(http.StatusOK, "{}")
 }
 
-// judge decides all that a request of the route is charged. The caller has the lock.
-func (n *network) judge(route api.Route) (said quotas, ok bool) {
-	said = quotas{header: http.Header{"Content-Type": {"application/json"}}}
-	if ok = n.edge(&said) && n.take(&said, n.charges[route.ID]...); ok {
+// judge decides all that a request of the route is charged; said may be nil. The caller has the lock.
+func (n *network) judge(said *quotas, route api.Route) (ok bool) {
+	if ok = n.edge(said) && n.take(said, n.charges[route.ID]...); ok {
 		n.served++
 	} else {
 		n.denied++
 	}
-	return said, ok
+	return ok
 }
 
 // quotas are the headers of an answer in the making.
@@ -186,6 +185,9 @@ type quotas struct {
 }
 
 func (q *quotas) add(name string, l ratelimit.Limit, v ratelimit.Verdict) {
+	if q == nil {
+		return
+	}
 	q.policies = append(q.policies, api.Policy{Name: name, Quota: l.N, Window: l.Span()})
 	q.services = append(q.services, api.Service{Name: name, Remaining: v.Remaining, Reset: v.Next, HasReset: v.Next > 0})
 	q.retry = max(q.retry, v.Retry)
@@ -323,7 +325,7 @@ func simulatedClient(t *testing.T, n *network, opts ...Option) *Client {
 // TestTheServerNeverRefuses is the promise: whatever the network does, no request that the mirror lets pass is refused.
 func TestTheServerNeverRefuses(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(8) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -424,7 +426,7 @@ func (b bare) request(ctx context.Context, call call, chance *rand.Rand) {
 func (b bare) arrive(call call) *http.Response {
 	b.n.mu.Lock()
 	defer b.n.mu.Unlock()
-	b.n.judge(call.route)
+	b.n.judge(nil, call.route)
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}}
 }
 

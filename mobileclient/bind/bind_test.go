@@ -255,6 +255,7 @@ func TestEveryTypeCrossesTheBoundary(t *testing.T) {
 }
 
 func walk(t *testing.T, p reflect.Type, seen map[reflect.Type]bool) {
+	t.Helper()
 	if seen[p] {
 		return
 	}
@@ -273,6 +274,7 @@ func walk(t *testing.T, p reflect.Type, seen map[reflect.Type]bool) {
 }
 
 func checkSignature(t *testing.T, name string, f reflect.Type, method bool, seen map[reflect.Type]bool) {
+	t.Helper()
 	for i := range f.NumIn() {
 		if i > 0 || !method {
 			check(t, name, f.In(i), seen)
@@ -290,6 +292,7 @@ func checkSignature(t *testing.T, name string, f reflect.Type, method bool, seen
 }
 
 func check(t *testing.T, name string, v reflect.Type, seen map[reflect.Type]bool) {
+	t.Helper()
 	switch v.Kind() { //nolint:exhaustive // all other kinds do not cross
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
 		if v.PkgPath() == "" {
