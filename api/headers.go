@@ -187,7 +187,7 @@ const maxSeconds = 1 << 33
 // parseDictionary reads `limit=100, remaining=42, reset=13`.
 func parseDictionary(lines []string) (Policy, Service, bool) {
 	values := map[string]int64{}
-	for _, member := range strings.Split(strings.Join(lines, ","), ",") {
+	for member := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		key, text, found := strings.Cut(strings.TrimSpace(member), "=")
 		value, err := parseInteger(text)
 		if !found || err != nil {

@@ -26,14 +26,14 @@ const (
 
 type faults []FieldError
 
-func (f *faults) add(field, format string, args ...any) {
+func (f *faults) addf(field, format string, args ...any) {
 	*f = append(*f, FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 // text checks a required text.
 func (f *faults) text(field, value string, most int) {
 	if strings.TrimSpace(value) == "" {
-		f.add(field, "must not be blank")
+		f.addf(field, "must not be blank")
 		return
 	}
 	f.length(field, value, most)
@@ -42,29 +42,29 @@ func (f *faults) text(field, value string, most int) {
 // length checks a text that may be empty. NUL is refused because PostgreSQL cannot hold it.
 func (f *faults) length(field, value string, most int) {
 	if n := utf8.RuneCountInString(value); n > most {
-		f.add(field, "must have at most %d characters, has %d", most, n)
+		f.addf(field, "must have at most %d characters, has %d", most, n)
 	}
 	if strings.ContainsRune(value, 0) {
-		f.add(field, "must not contain the NUL character")
+		f.addf(field, "must not contain the NUL character")
 	}
 }
 
 func (f *faults) priority(value Priority) {
 	if !slices.Contains(Priorities(), value) {
-		f.add("priority", "must be one of none, low, medium, high")
+		f.addf("priority", "must be one of none, low, medium, high")
 	}
 }
 
 func (f *faults) tags(tags []string) {
 	if len(tags) > MaxTags {
-		f.add("tags", "must have at most %d items, has %d", MaxTags, len(tags))
+		f.addf("tags", "must have at most %d items, has %d", MaxTags, len(tags))
 		return
 	}
 	for i, tag := range tags {
 		field := fmt.Sprintf("tags[%d]", i)
 		f.text(field, tag, MaxTag)
 		if slices.Index(tags, tag) < i {
-			f.add(field, "must not repeat %q", tag)
+			f.addf(field, "must not repeat %q", tag)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (t TaskCreate) Validate() []FieldError {
 func (t TaskUpdate) Validate() []FieldError {
 	var f faults
 	if t.Title.Null {
-		f.add("title", "must not be null")
+		f.addf("title", "must not be null")
 	}
 	if t.Title.Set && !t.Title.Null {
 		f.text("title", t.Title.Value, MaxTitle)
@@ -96,7 +96,7 @@ func (t TaskUpdate) Validate() []FieldError {
 	}
 	f.tags(t.Tags.Value)
 	if t.Done.Null {
-		f.add("done", "must not be null")
+		f.addf("done", "must not be null")
 	}
 	return f
 }
@@ -106,7 +106,7 @@ func (p ParseRequest) Validate() []FieldError {
 	var f faults
 	f.text("text", p.Text, MaxText)
 	if _, err := p.Location(); err != nil {
-		f.add("timezone", `must be an IANA time zone such as "Europe/Berlin"`)
+		f.addf("timezone", `must be an IANA time zone such as "Europe/Berlin"`)
 	}
 	return f
 }
@@ -123,7 +123,7 @@ func (p ParseRequest) Location() (*time.Location, error) {
 func (r ReportCreate) Validate() []FieldError {
 	var f faults
 	if !IsID(r.TaskID) {
-		f.add("taskId", "must be the id of a task")
+		f.addf("taskId", "must be the id of a task")
 	}
 	f.text("reason", r.Reason, MaxReason)
 	return f

@@ -17,18 +17,21 @@ import (
 	"example.com/gatehouse/mobileclient"
 )
 
-func main() {
+func main() { os.Exit(status()) }
+
+// status runs the demo and returns 0 if all promises were kept, 1 if one was broken, 2 if they could not be tried.
+func status() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := run(ctx, os.Args[1:], os.Stdout)
 	if err == nil {
-		return
+		return 0
 	}
 	fmt.Fprintln(os.Stderr, "demo:", err)
 	if errors.Is(err, errBroken) {
-		os.Exit(1)
+		return 1
 	}
-	os.Exit(2)
+	return 2
 }
 
 var errBroken = errors.New("a promise was broken")

@@ -194,7 +194,7 @@ func (d *demo) afterTheLimit(ctx context.Context, admitted int) (string, error) 
 
 // lookUps is the sum of what a credential can cost: session look-ups, token checks, key fetches.
 func (d *demo) lookUps(ctx context.Context) (float64, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.metrics, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.metrics, http.NoBody)
 	if err != nil {
 		return 0, fmt.Errorf("-metrics: %w", err)
 	}
@@ -231,7 +231,7 @@ func (d *demo) knownCallerGetsThrough(ctx context.Context) (string, error) {
 
 // get asks the server plainly, without the SDK.
 func (d *demo) get(ctx context.Context, path, token string) (int, string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+path, http.NoBody)
 	if err != nil {
 		return 0, "", fmt.Errorf("make request: %w", err)
 	}

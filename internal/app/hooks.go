@@ -68,5 +68,5 @@ func (r *routeMetrics) observe(route, method string, status int, took time.Durat
 	if !ok {
 		bound, _ = r.bound.LoadOrStore(route, r.metrics.Route(route))
 	}
-	bound.(telemetry.Route).Done(method, status, took)
+	bound.(telemetry.Route).Done(method, status, took) //nolint:forcetypeassert // Nothing else is put there.
 }

@@ -213,7 +213,7 @@ func TestUnknownPathsHaveTheOneFormat(t *testing.T) {
 	s := servertest.Start(t)
 	resp := s.Do(servertest.Request{Path: "/api/v1/nothing/here"})
 	p := servertest.JSON[api.Problem](t, resp)
-	if resp.StatusCode != 404 || p.Code != api.CodeNotFound || p.Error != "Not Found" || p.Title != "Not Found" || p.Instance != "/api/v1/nothing/here" || p.RequestID != resp.Header.Get("X-Request-ID") || resp.Header.Get("Content-Type") != "application/problem+json" {
+	if resp.StatusCode != http.StatusNotFound || p.Code != api.CodeNotFound || p.Error != "Not Found" || p.Title != "Not Found" || p.Instance != "/api/v1/nothing/here" || p.RequestID != resp.Header.Get("X-Request-ID") || resp.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%v %s", resp.Header, resp.Body)
 	}
 }

@@ -23,7 +23,7 @@ func (s *Server) capBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxBody {
 			w.Header().Set("Connection", "close") // The body is on its way and will not be read.
-			s.fail(w, r, failure{code: api.CodePayloadTooLarge, detail: tooLarge})
+			s.fail(w, r, failure{code: api.CodePayloadTooLarge, detail: tooLarge()})
 			return
 		}
 		if r.Body != nil && r.Body != http.NoBody {
@@ -55,7 +55,7 @@ func (b *timedBody) deadline(at time.Time) {
 	_ = b.control.SetReadDeadline(at) // A writer without deadlines, as tests use, has no slow body either.
 }
 
-var tooLarge = fmt.Sprintf("The request body is larger than %d bytes.", maxBody)
+func tooLarge() string { return fmt.Sprintf("The request body is larger than %d bytes.", maxBody) }
 
 // A body of the contract knows its own rules.
 type body interface{ Validate() []api.FieldError }
@@ -80,9 +80,10 @@ func bodyFailure(err error) error {
 	f := failureOf(err)
 	switch f.code {
 	case api.CodePayloadTooLarge:
-		f.detail = tooLarge
+		f.detail = tooLarge()
 	case api.CodeInternal: // The connection broke, or the framing was malformed: the caller's doing.
 		f = failure{code: api.CodeBadRequest, detail: "The request body could not be read to its end.", cause: err}
+	default: // It says enough by itself.
 	}
 	return f
 }

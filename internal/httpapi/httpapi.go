@@ -98,7 +98,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // quietGin turns gin's debug output off. The mode is a global of gin's, so it is set once and not by every server.
-var quietGin = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
+var quietGin = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) }) //nolint:gochecknoglobals // It guards a global.
 
 // mount builds gin's router: the contract's routes, and the short second list of what is mounted beside them.
 func (s *Server) mount() (*gin.Engine, error) {

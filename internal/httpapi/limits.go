@@ -56,6 +56,8 @@ func (s *Server) concerns(c *call, b api.Budget) bool {
 		return true
 	case api.PerSession:
 		return c.caller.SessionID != uuid.Nil
+	case api.PerAddress, api.PerGlobal:
+		return false
 	}
 	return false
 }

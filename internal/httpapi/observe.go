@@ -130,7 +130,7 @@ func (r *recorder) finalStatus(req *http.Request) int {
 // recover answers a panic with one 500. Once an answer has begun it can only be cut off, so that nobody takes it for whole.
 func (s *Server) recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
+		defer func() { //nolint:contextcheck // The request has its context.
 			fault := recover()
 			if fault == nil {
 				return

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"io/fs"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -37,7 +38,7 @@ func (h *Health) State() string {
 }
 
 // pagePaths are the paths of the web app; each is answered with the same page, which reads its own path.
-var pagePaths = map[string]bool{"/": true, "/index.html": true}
+func pagePaths() []string { return []string{"/", "/index.html"} }
 
 // pages answers health checks, the web app's page and its files. They cost no look-up, so they end here.
 func (s *Server) pages(next http.Handler) http.Handler {
@@ -64,7 +65,7 @@ func (s *Server) pageFor(path string) (answer http.HandlerFunc, route string) {
 		return plain(http.StatusOK, "alive"), path
 	case path == "/readyz":
 		return s.readyz, path
-	case pagePaths[path]:
+	case slices.Contains(pagePaths(), path):
 		return s.page, "page"
 	case s.isFile(path):
 		return s.file, "file"
@@ -122,7 +123,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		cache = "public, max-age=31536000, immutable"
 	}
 	w.Header().Set("Cache-Control", cache)
-	http.ServeFileFS(w, r, s.Pages, strings.TrimPrefix(r.URL.Path, "/"))
+	http.ServeFileFS(w, r, s.Pages, strings.TrimPrefix(r.URL.Path, "/")) //nolint:gosec // The build is embedded: there is nothing else to reach.
 }
 
 // unbuiltPage is what a build without Node shows.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-
 	"time"
 
 	"example.com/gatehouse/api"
@@ -51,8 +50,7 @@ func badRequest(detail string) error { return failure{code: api.CodeBadRequest, 
 
 // failureOf is the one table from errors of other packages to codes.
 func failureOf(err error) failure {
-	var f failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[failure](err); ok {
 		return f
 	}
 	var tooLarge *http.MaxBytesError

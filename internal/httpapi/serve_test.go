@@ -182,7 +182,7 @@ func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 	})
 	server := httptest.NewServer(b.handler)
 	t.Cleanup(server.Close)
-	resp, err := http.Post(server.URL, "application/json", strings.NewReader(`{}`)) //nolint:noctx // The server ends with the test.
+	resp, err := http.Post(server.URL, "application/json", strings.NewReader(`{}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,7 +203,9 @@ func taskBody(t store.Task) api.Task {
 }
 
 // exportColumns are the columns of the CSV, in order.
-var exportColumns = []string{"id", "title", "notes", "dueAt", "priority", "tags", "done", "createdBy", "createdAt", "updatedAt"}
+func exportColumns() []string {
+	return []string{"id", "title", "notes", "dueAt", "priority", "tags", "done", "createdBy", "createdAt", "updatedAt"}
+}
 
 // tasksExport streams all of the organisation's tasks as CSV (RFC 4180). The headers go out with the first row, so a
 // database that fails before it still answers with an error; one that fails later cuts the connection, because a
@@ -216,7 +218,7 @@ func (s *Server) tasksExport(c *call) error {
 		begun = true
 		c.gin.Header("Content-Type", "text/csv; charset=utf-8")
 		c.gin.Header("Content-Disposition", `attachment; filename="tasks.csv"`)
-		return rows.Write(exportColumns)
+		return rows.Write(exportColumns())
 	}
 	err := s.Store.EachTask(c.context(), c.caller.OrgID, func(t store.Task) error {
 		if !begun {

@@ -120,7 +120,7 @@ func security(class api.Class) *openapi3.SecurityRequirements {
 
 func parameters(route api.Route) openapi3.Parameters {
 	var params openapi3.Parameters
-	for _, segment := range strings.Split(route.Path, "/") {
+	for segment := range strings.SplitSeq(route.Path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {
 			p := openapi3.NewPathParameter(strings.TrimSuffix(name, "}")).WithSchema(openapi3.NewUUIDSchema())
 			params = append(params, &openapi3.ParameterRef{Value: p})

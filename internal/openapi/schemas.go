@@ -164,9 +164,9 @@ func isRequest(t reflect.Type) bool {
 
 // constraints are the rules of the request bodies that a Go type cannot say. The numbers are those of api's own checks.
 func constraints() map[string]func(*openapi3.Schema) {
-	text := func(least, most int) func(*openapi3.Schema) {
+	text := func(least, most uint64) func(*openapi3.Schema) {
 		return func(s *openapi3.Schema) {
-			s.MinLength, s.MaxLength = uint64(least), new(uint64(most))
+			s.MinLength, s.MaxLength = least, &most
 		}
 	}
 	tags := func(s *openapi3.Schema) {

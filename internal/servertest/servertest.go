@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -62,14 +63,13 @@ func Start(t testing.TB, overrides ...Env) *Server {
 }
 
 func settings(t testing.TB, overrides []Env) Env {
+	t.Helper()
 	env := Env{
 		"APP_ENV": "development", "HTTP_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "127.0.0.1:0", "LOG_FORMAT": "json",
 		"TRUSTED_PROXIES": "127.0.0.1",
 	}
 	for _, o := range overrides {
-		for name, value := range o {
-			env[name] = value
-		}
+		maps.Copy(env, o)
 	}
 	if env["DATABASE_URL"] == "" {
 		env["DATABASE_URL"] = storetest.URL(t)
@@ -158,9 +158,7 @@ func (s *Server) Do(req Request) Response {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for name, values := range req.Header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, req.Header)
 	if req.From != "" {
 		r.Header.Set("X-Forwarded-For", req.From)
 	}
