@@ -50,6 +50,11 @@ test: ## Run every test: Go with the race detector, then the web page's
 test-web: web/node_modules/.package-lock.json ## Run the web page's tests alone
 	cd web && npm test
 
+.PHONY: e2e
+e2e: web/node_modules/.package-lock.json ## Drive the web page with a real browser against a real server
+	@bash scripts/setup go node postgresql chromium
+	cd web && npm run e2e
+
 .PHONY: check
 check: vet lint vulnerabilities verify check-web ## Run every check that is not a test, and the rules of imports
 	go test -run 'Imports|Contract|ModulePath|Dependencies' ./internal/house
