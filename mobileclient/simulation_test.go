@@ -26,6 +26,8 @@ type network struct {
 	store *memory.Store
 	// stretch multiplies delays; 0 makes every leg 50 ms and nothing else happen.
 	stretch float64
+	// breaks is how likely a connection breaks under a request, and pauses how likely the server pauses before it.
+	breaks, pauses float64
 	// limits are by budget, and charges by route: what the server charges behind the edge, and a limit of each endpoint.
 	limits  map[string]ratelimit.Limit
 	charges map[string][]string
@@ -55,7 +57,7 @@ const (
 func newNetwork(rate float64) *network {
 	began := time.Now()
 	clock := func() time.Duration { return time.Duration(float64(time.Since(began)) * rate) }
-	n := &network{store: memory.New(memory.Config{Clock: clock, Keys: 1000}), stretch: 1, refused: map[string]int{}}
+	n := &network{store: memory.New(memory.Config{Clock: clock, Keys: 1000}), stretch: 1, breaks: 0.02, pauses: 0.005, refused: map[string]int{}}
 	n.limits = map[string]ratelimit.Limit{}
 	for _, b := range api.Budgets() {
 		n.limits[b.Name] = ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: b.Limit, Window: b.Window}
@@ -83,7 +85,7 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("no connection")
 	}
 	n.leave(r, trace)
-	if n.happens(chance, 0.02) {
+	if n.happens(chance, n.breaks) {
 		n.breakOff(r, chance)
 		if !n.replays && !replayable(r) {
 			return nil, errors.New("connection broke")
@@ -121,7 +123,7 @@ func (n *network) leave(r *http.Request, trace *httptrace.ClientTrace) {
 // still arrives.
 func (n *network) carry(r *http.Request, chance *rand.Rand) (*http.Response, error) {
 	out, back := n.leg(chance), n.leg(chance)
-	if n.happens(chance, 0.005) {
+	if n.happens(chance, n.pauses) {
 		out += time.Duration(chance.Int64N(int64(longestPause)))
 	}
 	answers := make(chan *http.Response, 1)
@@ -473,9 +475,9 @@ func TestMutantsAreCaught(t *testing.T) {
 		"per-endpoint budgets only": {rate: 1, mutate: func(_ *network, c *Client) {
 			c.mirror.budgets = map[string]allowance{EndpointBudget: c.mirror.budgets[EndpointBudget]}
 		}},
-		"replays unchecked":                   {rate: 1, mutate: func(n *network, _ *Client) { n.replays = true }},
+		"replays unchecked":                   {rate: 1, mutate: func(n *network, _ *Client) { n.replays, n.breaks = true, 0.2 }},
 		"replays uncounted":                   {rate: 1, mutate: func(n *network, _ *Client) { n.replays, n.replayUncounted = true, true }},
-		"no grace for what was given up":      {rate: 1, opts: []Option{WithLateGrace(0)}, mutate: func(n *network, _ *Client) { n.stretch = 20 }},
+		"no grace for what was given up":      {rate: slowClock, one: api.RouteTasksExport, opts: []Option{WithLateGrace(0), WithAttemptTimeout(4 * time.Second)}, mutate: func(n *network, _ *Client) { n.pauses = 0.3 }},
 		"a route's own budget is not checked": {rate: 1, one: api.RouteTasksCreate, mutate: func(_ *network, c *Client) { delete(c.mirror.budgets, "tasks.write") }},
 	}
 	for name, mutant := range mutants {
