@@ -305,6 +305,31 @@ func TestTheUserAgentIsSent(t *testing.T) {
 	}
 }
 
+// TestOverHTTP2 shows that a GET has no body there either, though its end comes after its headers.
+func TestOverHTTP2(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if r.ProtoMajor != 2 || len(body) > 0 || err != nil || r.Header.Get("Content-Length") != "" {
+			t.Errorf("came %s with body %q (%v)", r.Proto, body, err)
+		}
+		ok(w, r)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	client, err := mobileclient.New(server.URL, mobileclient.WithHTTPClient(server.Client()), mobileclient.WithTokenSource(mobileclient.StaticToken("secret")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := client.Me(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	wantRemaining(t, client, api.RouteMeGet, 97)
+}
+
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // hangingFirst makes the first connection never come.
