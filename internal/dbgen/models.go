@@ -27,6 +27,12 @@ type IDPKey struct {
 	CreatedAt time.Time
 }
 
+type LimiterCounter struct {
+	Key       []byte
+	State     []int64
+	ExpiresAt int64
+}
+
 type Login struct {
 	StateHash []byte
 	Verifier  string

@@ -120,6 +120,10 @@ func TestUnreachableDatabase(t *testing.T) {
 			_, err := s.Session(t.Context(), []byte("x"), time.Hour)
 			return err
 		},
+		"TakeCharges": func() error {
+			_, err := s.TakeCharges(t.Context(), nil, []store.Charge{{Key: make([]byte, 16), Kind: store.SlidingWindow, Limit: 1, Cost: 1, Span: time.Hour}})
+			return err
+		},
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {
