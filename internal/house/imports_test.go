@@ -61,6 +61,7 @@ var rules = map[string]rule{
 	"internal/ratelimit":                 {own: []string{"internal/slidinglog"}},
 	"internal/ratelimit/memory":          {own: []string{"internal/ratelimit", "internal/slidinglog"}},
 	"internal/ratelimit/redis":           {own: []string{"internal/ratelimit"}, modules: []string{goRedis}},
+	"internal/ratelimit/postgres":        {own: []string{"internal/ratelimit", "internal/store"}},
 	"internal/ratelimit/redis/redistest": {modules: []string{goRedis}, test: true},
 	"internal/ratelimit/ratelimittest": {
 		own:     []string{"internal/ratelimit", "internal/ratelimit/memory", "internal/slidinglog"},
