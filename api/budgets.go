@@ -164,3 +164,8 @@ func CeilSeconds(d time.Duration) int64 {
 	}
 	return seconds
 }
+
+// CeilMilliseconds rounds a duration up to whole milliseconds; a negative one is 0.
+func CeilMilliseconds(d time.Duration) int64 {
+	return max(int64((d+time.Millisecond-1)/time.Millisecond), 0)
+}

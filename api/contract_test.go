@@ -124,6 +124,9 @@ func TestRateLimitProblem(t *testing.T) {
 	if p := api.NewRateLimitProblem("1 requests per 1s", time.Nanosecond); p.RetryAfter != 1 || p.RetryAfterSeconds != 1 || !strings.HasSuffix(p.Detail, "in 1 second.") {
 		t.Errorf("the shortest wait is said as %+v", p)
 	}
+	if p := api.NewRateLimitProblem("1 requests per 1s", 1500*time.Microsecond); p.RetryAfter != 2 {
+		t.Errorf("1.5 ms are said as %d: a caller who obeys would be early", p.RetryAfter)
+	}
 	if p := api.NewRateLimitProblem("1 requests per 1s", -1); p.RetryAfter != 0 || p.RetryAfterSeconds != 0 {
 		t.Errorf("a wait that does not help is said as %+v", p)
 	}

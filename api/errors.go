@@ -129,7 +129,7 @@ func NewProblem(code Code, detail string) Problem {
 
 // WithRetry returns the problem with both forms of its wait set; a wait below a second is said as one second.
 func (p Problem) WithRetry(wait time.Duration) Problem {
-	p.RetryAfter = max(wait.Milliseconds(), 1)
+	p.RetryAfter = max(CeilMilliseconds(wait), 1)
 	p.RetryAfterSeconds = max(CeilSeconds(wait), 1)
 	return p
 }

@@ -73,7 +73,7 @@ func (s *server) awaitSchema(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return ctx.Err() //nolint:wrapcheck // Compared by who told it to end.
 		case <-time.After(wait):
 		}
 	}

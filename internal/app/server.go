@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -85,21 +86,38 @@ func bind(ctx context.Context, setting, addr string) (net.Listener, error) {
 // run answers from the beginning, alive and not ready; brings the parts up; serves until ctx ends or a part fails for
 // good; and shuts down in order: readyz says so, load balancers get time to notice, requests under way end.
 func (s *server) run(ctx context.Context) error {
-	starting := httpapi.NotReady(&s.health)
-	s.handler.Store(&starting)
+	if err := s.answerNotReady(); err != nil {
+		return err
+	}
 	public, admin := s.newHTTPServer(http.HandlerFunc(s.answer)), s.newHTTPServer(telemetry.AdminHandler(s.metrics))
-	admin.WriteTimeout = 0 // A profile takes as long as it is asked to.
+	admin.WriteTimeout, admin.ReadTimeout = 0, headerTimeout // A profile takes as long as it is asked to; asking for it does not.
 	served := make(chan error, 2)
 	go func() { served <- public.Serve(s.listener) }()
 	go func() { served <- admin.Serve(s.admin) }()
 
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
 	err := s.start(ctx, work)
 	if err == nil {
 		err = s.wait(ctx, work, served)
 	}
+	stop()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = nil // Told to end while it came up.
+	}
 	return errors.Join(err, s.shutDown(ctx, public, admin))
+}
+
+func (s *server) answerNotReady() error {
+	public, err := url.Parse(s.cfg.PublicURL)
+	if err != nil {
+		return fmt.Errorf("PUBLIC_URL: %w", err)
+	}
+	starting, err := httpapi.NotReady(&s.health, s.log, public)
+	if err != nil {
+		return err
+	}
+	s.handler.Store(&starting)
+	return nil
 }
 
 // answer hands a request to the handler of the moment.
@@ -175,10 +193,14 @@ func (s *server) watchSchema(ctx context.Context) {
 
 // shutDown drains and ends both HTTP servers. A request that does not end in time is cut off, and said.
 func (s *server) shutDown(ctx context.Context, public, admin *http.Server) error {
+	drain := s.cfg.ShutdownDrain
+	if s.health.State() != httpapi.Ready {
+		drain = 0 // No load balancer sends anything here.
+	}
 	s.health.Set(httpapi.Draining)
 	ctx = context.WithoutCancel(ctx)
-	s.log.InfoContext(ctx, "shutting down", "drain", s.cfg.ShutdownDrain.String())
-	time.Sleep(s.cfg.ShutdownDrain) // Nothing is waited for but the load balancers' next probe.
+	s.log.InfoContext(ctx, "shutting down", "drain", drain.String())
+	time.Sleep(drain) // Nothing is waited for but the load balancers' next probe.
 	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
 	defer cancel()
 	var faults []error

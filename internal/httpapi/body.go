@@ -15,37 +15,45 @@ import (
 	"example.com/gatehouse/api"
 )
 
-// maxBody is the most bytes of a request body. The longest valid one, a task of 10 000 four-byte characters of notes, fits.
+// maxBody is the most bytes of a request body. A task with 10 000 four-byte characters of notes fits, if they
+// are not written as escapes.
 const maxBody = 64 << 10
 
-// capBody bounds a body in size and in time. One that says beforehand that it is too large is refused unread.
-func (s *Server) capBody(next http.Handler) http.Handler {
+// boundBody gives every request body a time by which it must have arrived, whoever reads it: net/http reads what a
+// handler left unread before it answers, so a body that trickles would hold even the connection of a refused caller.
+func (s *Server) boundBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > maxBody {
-			w.Header().Set("Connection", "close") // The body is on its way and will not be read.
-			s.fail(w, r, failure{code: api.CodePayloadTooLarge, detail: tooLarge()})
+		if r.Body == nil || r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
 			return
 		}
-		if r.Body != nil && r.Body != http.NoBody {
-			timed := &timedBody{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), control: http.NewResponseController(w)}
-			timed.deadline(time.Now().Add(s.BodyTimeout))
-			r.Body = timed
-		}
+		body := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w)}
+		body.deadline(time.Now().Add(s.BodyTimeout))
+		r.Body = body
 		next.ServeHTTP(w, r)
+		if !body.ended {
+			body.deadline(time.Now().Add(lateBody))
+		}
 	})
 }
+
+// lateBody is how long the answer waits for what is left of a body that nobody read. A small one has arrived, and its
+// connection can be used again; a larger or slower one costs the connection.
+const lateBody = 100 * time.Millisecond
 
 // A timedBody must arrive before a deadline, which ends with it: net/http goes on reading the connection to see whether
 // the caller hangs up, and a deadline that passes there would look as if they had.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
+	ended   bool
 }
 
 // Read lifts the deadline once the body is at its end.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
+		b.ended = true
 		b.deadline(time.Time{})
 	}
 	return n, err //nolint:wrapcheck // io.Reader's errors are compared.
@@ -53,6 +61,21 @@ func (b *timedBody) Read(p []byte) (int, error) {
 
 func (b *timedBody) deadline(at time.Time) {
 	_ = b.control.SetReadDeadline(at) // A writer without deadlines, as tests use, has no slow body either.
+}
+
+// capBody bounds a body in size. One that says beforehand that it is too large is refused unread.
+func (s *Server) capBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > maxBody {
+			w.Header().Set("Connection", "close") // The body is on its way and will not be read.
+			s.fail(w, r, failure{code: api.CodePayloadTooLarge, detail: tooLarge()})
+			return
+		}
+		if r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func tooLarge() string { return fmt.Sprintf("The request body is larger than %d bytes.", maxBody) }

@@ -56,14 +56,16 @@ func (s *Server) cors(next http.Handler) http.Handler {
 			h.Set("Access-Control-Expose-Headers", exposed)
 			h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 		}
-		if !allowed || r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		if origin == "" || r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 			next.ServeHTTP(w, r)
 			return
 		}
 		h.Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
-		h.Set("Access-Control-Allow-Methods", methods)
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key")
-		h.Set("Access-Control-Max-Age", maxPreflightAge)
+		if allowed {
+			h.Set("Access-Control-Allow-Methods", methods)
+			h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key")
+			h.Set("Access-Control-Max-Age", maxPreflightAge)
+		}
 		exchangeOf(r).route = "preflight"
 		w.WriteHeader(http.StatusNoContent)
 	})

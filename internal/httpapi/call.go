@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -35,6 +36,8 @@ type exchange struct {
 	budgets ratelimit.Decision
 	// cause is what went wrong, for the log alone.
 	cause error
+	// gone says that the caller had hung up when a failure was to be answered.
+	gone bool
 	// keep says that the route's budgets are kept even if the server fails: the money is spent.
 	keep bool
 }
@@ -168,6 +171,20 @@ func (c *call) id() (uuid.UUID, error) {
 		return uuid.Nil, notFound()
 	}
 	return id, nil
+}
+
+// query reads the query. One that is malformed, or says a thing twice, means nothing for sure.
+func (c *call) query() (url.Values, error) {
+	values, err := url.ParseQuery(c.request().URL.RawQuery)
+	if err != nil {
+		return nil, badRequest("The query is malformed.")
+	}
+	for name, all := range values {
+		if len(all) > 1 {
+			return nil, invalid([]api.FieldError{{Field: name, Message: "must be given once"}})
+		}
+	}
+	return values, nil
 }
 
 // json answers with a body of the contract.

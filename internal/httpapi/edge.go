@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/auth"
 	"example.com/gatehouse/internal/ratelimit"
@@ -38,19 +40,18 @@ func (s *Server) edgeAsk(x *exchange) ratelimit.Ask {
 // moveCharge settles the edge once a stranger has turned out to be a caller: the user is charged, and if that fits the
 // address gets its unit back. If not, this is a refusal and the address keeps the charge, so that one account with many
 // tokens gets no more than one account's share.
-func (s *Server) moveCharge(c *call) error {
+func (s *Server) moveCharge(c *call, user uuid.UUID) error {
 	if !c.stranger {
 		return nil
 	}
-	moved := s.Limiter.Decide(c.context(), s.ask(api.BudgetEdgeCaller, payer{userID: c.caller.UserID}, 1))
+	moved := s.Limiter.Decide(c.context(), s.ask(api.BudgetEdgeCaller, payer{userID: user}, 1))
 	if err := s.refusal(&moved); err != nil {
-		setQuotaHeaders(c.writer().Header(), &moved)
+		setQuotaHeaders(c.writer().Header(), &c.edge, &moved)
 		return err
 	}
 	s.Limiter.GiveBack(c.context(), c.edge)
 	c.edge, c.stranger = moved, false
 	setQuotaHeaders(c.writer().Header(), &c.edge)
-	s.Known.Add(c.credential, c.caller.UserID, c.caller.CredentialExpiresAt)
 	return nil
 }
 
@@ -73,7 +74,12 @@ func (s *Server) authenticate(c *call) error {
 		return s.rejected(c, err)
 	}
 	c.caller = &caller
-	return s.moveCharge(c)
+	if err := s.moveCharge(c, caller.UserID); err != nil {
+		return err
+	}
+	// Again at each request: the time at which a session ends moves with its use.
+	s.Known.Add(c.credential, caller.UserID, caller.CredentialExpiresAt)
+	return nil
 }
 
 // rejected forgets a credential that was definitely refused; an outage proves nothing about it.

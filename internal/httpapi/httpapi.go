@@ -47,7 +47,7 @@ type Config struct {
 	Pages fs.FS
 	// DevIDP answers the development issuer's paths; nil where there is none.
 	DevIDP http.Handler
-	// BodyTimeout is how long a request body may take to arrive; 0 is 15 seconds.
+	// BodyTimeout is how long a request body may take to arrive; 0 is 10 seconds.
 	BodyTimeout time.Duration
 	Hooks       Hooks
 }
@@ -72,7 +72,7 @@ type Server struct {
 }
 
 // defaultBodyTimeout is generous for 64 KiB on a bad mobile network, and short for a connection that is held on purpose.
-const defaultBodyTimeout = 15 * time.Second
+const defaultBodyTimeout = 10 * time.Second
 
 // New mounts the routes. It fails when contract and handlers disagree, or when a route could not be decided in one call.
 func New(cfg Config) (*Server, error) {

@@ -72,7 +72,7 @@ func (s *Server) limitStatus(b api.Budget, r *ratelimit.Result) api.LimitStatus 
 	}
 	status.Limit, status.RefillPerSecond = &r.Limit.N, r.Limit.Refill
 	if r.Counted {
-		status.Remaining, status.ResetMS = &r.Verdict.Remaining, r.Verdict.Next.Milliseconds()
+		status.Remaining, status.ResetMS = &r.Verdict.Remaining, api.CeilMilliseconds(r.Verdict.Next)
 	}
 	return status
 }

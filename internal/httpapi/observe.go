@@ -52,13 +52,15 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		s.inFlight(+1)
 		defer s.inFlight(-1)
 		rec := &recorder{ResponseWriter: w}
+		defer func() { // Also when an answer that had begun was cut off.
+			took, x := time.Since(began), exchangeOf(r)
+			status := rec.finalStatus(x)
+			if s.Hooks.Observe != nil {
+				s.Hooks.Observe(x.route, r.Method, status, took)
+			}
+			s.logAccess(r, x, rec, status, took)
+		}()
 		next.ServeHTTP(rec, r)
-		took := time.Since(began)
-		x, status := exchangeOf(r), rec.finalStatus(r)
-		if s.Hooks.Observe != nil {
-			s.Hooks.Observe(x.route, r.Method, status, took)
-		}
-		s.logAccess(r, x, rec, status, took)
 	})
 }
 
@@ -117,12 +119,12 @@ func (r *recorder) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController through.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-func (r *recorder) finalStatus(req *http.Request) int {
+func (r *recorder) finalStatus(x *exchange) int {
 	switch {
+	case x.gone:
+		return statusClientGone
 	case r.status != 0:
 		return r.status
-	case req.Context().Err() != nil:
-		return statusClientGone
 	}
 	return http.StatusOK
 }

@@ -18,6 +18,7 @@ type step struct {
 func (s *Server) order() []step {
 	return []step{
 		{wrap: s.identify, why: "everything after it can name the request"},
+		{wrap: s.boundBody, why: "a slow body holds no connection, not even that of a caller who is refused below"},
 		{wrap: s.observe, why: "log and metrics see every answer, those of the steps below included"},
 		{wrap: s.recover, why: "a panic is one 500 in the one format, and is logged"},
 		{wrap: s.secure, why: "refusals bear the security headers too"},

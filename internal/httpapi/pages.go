@@ -1,13 +1,17 @@
 package httpapi
 
 import (
+	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/clientip"
 )
 
 // Health is what readyz says. It is set from outside and answered from memory, so that a probe costs nothing and a
@@ -24,8 +28,11 @@ const (
 
 // Set changes the state. Draining is final.
 func (h *Health) Set(state string) {
-	if h.State() != Draining {
-		h.state.Store(&state)
+	for {
+		old := h.state.Load()
+		if old != nil && *old == Draining || h.state.CompareAndSwap(old, &state) {
+			return
+		}
 	}
 }
 
@@ -123,6 +130,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		cache = "public, max-age=31536000, immutable"
 	}
 	w.Header().Set("Cache-Control", cache)
+	r.Header.Del("Range")                                                // The files are small, and a range that does not fit would be answered in another format.
 	http.ServeFileFS(w, r, s.Pages, strings.TrimPrefix(r.URL.Path, "/")) //nolint:gosec // The build is embedded: there is nothing else to reach.
 }
 
@@ -135,18 +143,21 @@ const unbuiltPage = `<!doctype html>
 `
 
 // NotReady answers while the server comes up: alive, not ready, and everything else unavailable for the moment.
-func NotReady(health *Health) http.Handler {
-	s := &Server{Config: Config{Health: health}}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func NotReady(health *Health, log *slog.Logger, publicURL *url.URL) (http.Handler, error) {
+	addresses, err := clientip.New(clientip.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("set up addresses: %w", err)
+	}
+	s := &Server{Config: Config{Health: health, Log: log, Addresses: addresses, PublicURL: publicURL, BodyTimeout: defaultBodyTimeout}}
+	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/livez":
 			plain(http.StatusOK, "alive")(w, r)
 		case "/readyz":
 			s.readyz(w, r)
 		default:
-			problem := failure{code: api.CodeUnavailable, detail: "The server is starting."}.problem()
-			problem.Instance = r.URL.Path
-			writeProblem(w, problem)
+			s.fail(w, r, failure{code: api.CodeUnavailable, detail: "The server is starting."})
 		}
 	})
+	return s.identify(s.boundBody(s.observe(s.recover(s.secure(answer))))), nil
 }

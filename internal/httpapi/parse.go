@@ -21,6 +21,7 @@ func (s *Server) tasksParse(c *call) error {
 	if err != nil { // Validated before.
 		return fmt.Errorf("load time zone: %w", err)
 	}
+	c.keep = true // Until it is known that no model was reached: a panic must not give back what was paid for.
 	result, err := s.Parser.Parse(c.context(), parse.Request{Text: in.Text, Location: zone, Now: time.Now()})
 	c.keep = result.Reached
 	c.cause = result.Fault

@@ -81,9 +81,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r)
 	f := failureOf(err)
 	x.cause = err
-	if errors.Is(r.Context().Err(), context.Canceled) && f.code != api.CodeRequestTimeout {
-		return // The caller has gone; there is nobody to answer. A late body cancels the request too, but its caller waits.
-	}
+	// A late body cancels the request too, but its caller waits. One who has gone may have gone half, and still read.
+	x.gone = errors.Is(r.Context().Err(), context.Canceled) && f.code != api.CodeRequestTimeout
 	problem := f.problem()
 	problem.Instance, problem.RequestID = r.URL.Path, x.id
 	writeProblem(w, problem)

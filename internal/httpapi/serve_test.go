@@ -65,7 +65,7 @@ func newBench(t *testing.T, h handler) bench {
 	quietGin()
 	engine := gin.New()
 	engine.POST("/", s.serve(api.Route{ID: "test", Method: http.MethodPost, Path: "/", Class: api.ClassPublic, Budgets: []string{own}}, h))
-	return bench{s, log, s.identify(s.observe(s.recover(s.capBody(engine))))}
+	return bench{s, log, s.identify(s.boundBody(s.observe(s.recover(s.capBody(engine)))))}
 }
 
 func (b bench) post(body string) *httptest.ResponseRecorder {

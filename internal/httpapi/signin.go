@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/auth"
@@ -53,7 +54,19 @@ func (s *Server) authRefresh(c *call) error {
 		return err
 	}
 	setCookies(c.writer(), cookies)
+	s.knowCookies(cookies, c.caller)
 	return c.json(http.StatusOK, meBody(c.caller))
+}
+
+// knowCookies makes a session's new token as well known as the old one was.
+func (s *Server) knowCookies(cookies []*http.Cookie, caller *auth.Caller) {
+	for _, cookie := range cookies {
+		next := &http.Request{Header: http.Header{}}
+		next.AddCookie(cookie)
+		if credential, err := s.Auth.Credential(next); err == nil {
+			s.Known.Add(credential, caller.UserID, caller.CredentialExpiresAt)
+		}
+	}
 }
 
 // authLogout ends the session. The route is public because ending nothing is no fault.
@@ -61,7 +74,14 @@ func (s *Server) authLogout(c *call) error {
 	if c.credentialErr != nil {
 		return badRequest("Send either the session cookie or a bearer token, not both.")
 	}
-	everywhere := c.request().URL.Query().Get("everywhere") == "true"
+	query, err := c.query()
+	if err != nil {
+		return err
+	}
+	everywhere := query.Get("everywhere") == "true"
+	if text := query.Get("everywhere"); text != "" && text != "true" && text != "false" {
+		return invalid([]api.FieldError{{Field: "everywhere", Message: "must be true or false"}})
+	}
 	ended, err := s.Auth.Logout(c.context(), c.credential, everywhere)
 	if err != nil {
 		return err
@@ -69,6 +89,11 @@ func (s *Server) authLogout(c *call) error {
 	s.Known.Remove(c.credential)
 	if everywhere {
 		s.Known.RemoveUser(ended.UserID)
+	}
+	if ended.UserID != uuid.Nil {
+		if err := s.moveCharge(c, ended.UserID); err != nil {
+			return err
+		}
 	}
 	setCookies(c.writer(), ended.Cookies)
 	result := api.LogoutResult{}

@@ -17,7 +17,10 @@ import (
 
 // tasksList answers a page of the organisation's tasks. It asks for one more than it shows, to know whether more follow.
 func (s *Server) tasksList(c *call) error {
-	query := c.request().URL.Query()
+	query, err := c.query()
+	if err != nil {
+		return err
+	}
 	filter, fields := taskFilter(query.Get("done"), query.Get("limit"), query.Get("cursor"))
 	if err := invalid(fields); err != nil {
 		return err
@@ -236,6 +239,7 @@ func (s *Server) tasksExport(c *call) error {
 		err = rows.Error()
 	}
 	if err != nil && c.gin.Writer.Written() {
+		c.cause = err
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {

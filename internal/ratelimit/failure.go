@@ -2,20 +2,23 @@ package ratelimit
 
 import "context"
 
-// fallBack decides by the modes what the store could not say. err is the reason.
-func (l *Limiter) fallBack(ctx context.Context, d *Decision, s *scratch, err error) {
+// fallBack decides by the modes what the store could not say. err is the reason. A look decides nothing, so it is not
+// counted among what the modes decided.
+func (l *Limiter) fallBack(ctx context.Context, d *Decision, s *scratch, err error, look bool) {
 	now := l.now()
 	for _, i := range s.results {
 		r := &d.Results[i]
 		r.degrade()
-		r.row.noteOutage(now, err)
+		if !look {
+			r.row.noteOutage(now, err)
+		}
 	}
-	l.decideByMode(ctx, d, s)
+	l.decideByMode(ctx, d, s, look)
 }
 
 // repair decides by the modes the charges whose stored values are of a wrong shape; the others are decided and stay so,
 // unless the repair refuses: then they are given back, since a refusal spends none.
-func (l *Limiter) repair(ctx context.Context, d *Decision, s *scratch) {
+func (l *Limiter) repair(ctx context.Context, d *Decision, s *scratch, look bool) {
 	denied, now := d.Outcome == Denied, l.now()
 	for i := range d.Results {
 		r := &d.Results[i]
@@ -28,7 +31,7 @@ func (l *Limiter) repair(ctx context.Context, d *Decision, s *scratch) {
 		l.countModes(d)
 		return
 	}
-	l.decideByMode(ctx, d, s)
+	l.decideByMode(ctx, d, s, look)
 	if d.Outcome != Allowed {
 		l.undo(ctx, d)
 	}
@@ -42,8 +45,10 @@ func (r *Result) degrade() {
 
 // decideByMode decides the degraded results: an enforced closed one refuses all, local ones are counted here, open
 // ones pass.
-func (l *Limiter) decideByMode(ctx context.Context, d *Decision, s *scratch) {
-	defer l.countModes(d)
+func (l *Limiter) decideByMode(ctx context.Context, d *Decision, s *scratch, look bool) {
+	if !look {
+		defer l.countModes(d)
+	}
 	for i := range d.Results {
 		r := &d.Results[i]
 		if r.Degraded && r.Enforced && r.Budget.OnFailure == Closed {

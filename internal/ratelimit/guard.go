@@ -11,6 +11,8 @@ import (
 // errBreakerOpen stands for calls that were not made because earlier ones failed.
 var errBreakerOpen = errors.New("the store failed a moment ago and is not asked")
 
+var errPanicked = errors.New("the store panicked")
+
 // A guard asks one store, bounded in time, and stops asking one that fails.
 type guard struct {
 	name     string
@@ -98,14 +100,16 @@ func (g *guard) call(ctx context.Context, writes bool, ask func(context.Context)
 		return errBreakerOpen
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.timeout)
-	err := ask(ctx)
-	cancel()
-	ended := g.now()
-	if g.hooks.Asked != nil {
-		g.hooks.Asked(ended.Sub(began), err)
-	}
-	g.leave(p, ended, writes, err)
-	if err != nil {
+	defer cancel()
+	err := errPanicked // Of a store that does not return: the probe must not be thought under way for ever.
+	defer func() {
+		ended := g.now()
+		if g.hooks.Asked != nil {
+			g.hooks.Asked(ended.Sub(began), err)
+		}
+		g.leave(p, ended, writes, err)
+	}()
+	if err = ask(ctx); err != nil {
 		return fmt.Errorf("ask store %s: %w", g.name, err)
 	}
 	return nil

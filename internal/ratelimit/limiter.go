@@ -187,7 +187,7 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, asks []Ask, look bool
 	}
 	defer l.scratch.Put(s)
 	if g := s.gather(d.Results); g != nil && !g.repeat(d) {
-		l.ask(ctx, d, g, s)
+		l.ask(ctx, d, g, s, look)
 	}
 }
 
@@ -251,7 +251,7 @@ func (s *scratch) add(i int, r *Result) {
 }
 
 // ask charges the store and settles what it cannot say by the budgets' modes.
-func (l *Limiter) ask(ctx context.Context, d *Decision, g *guard, s *scratch) {
+func (l *Limiter) ask(ctx context.Context, d *Decision, g *guard, s *scratch, look bool) {
 	m := g.mark()
 	verdicts, err := g.take(ctx, s.verdicts, s.charges)
 	s.verdicts = verdicts[:0]
@@ -260,7 +260,7 @@ func (l *Limiter) ask(ctx context.Context, d *Decision, g *guard, s *scratch) {
 		return
 	}
 	if err != nil {
-		l.fallBack(ctx, d, s, err)
+		l.fallBack(ctx, d, s, err, look)
 		return
 	}
 	faulty := false
@@ -274,7 +274,7 @@ func (l *Limiter) ask(ctx context.Context, d *Decision, g *guard, s *scratch) {
 		g.remember(m, d)
 	}
 	if faulty {
-		l.repair(ctx, d, s)
+		l.repair(ctx, d, s, look)
 	}
 }
 
