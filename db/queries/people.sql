@@ -49,3 +49,16 @@ UPDATE organisations SET plan = @plan WHERE id = @id;
 INSERT INTO organisations (id, issuer, claim, personal, name, plan)
 VALUES (@id, @issuer, @claim, false, @name, @plan)
 ON CONFLICT (issuer, personal, claim) DO NOTHING;
+
+-- name: ForgetPerson :exec
+INSERT INTO forgotten_people AS f (identity, user_id, organisation_id)
+SELECT sha256(convert_to(u.issuer || ' ' || u.subject, 'UTF8')), u.id, u.organisation_id FROM users u WHERE u.id = @id
+ON CONFLICT (identity) DO UPDATE SET user_id = excluded.user_id, organisation_id = excluded.organisation_id, forgotten_at = clock_timestamp();
+
+-- name: PruneForgottenPeople :exec
+DELETE FROM forgotten_people WHERE forgotten_at < clock_timestamp() - make_interval(secs => @seconds::float8);
+
+-- name: ForgottenPerson :one
+SELECT user_id, organisation_id FROM forgotten_people
+WHERE identity = sha256(convert_to(@issuer::text || ' ' || @subject::text, 'UTF8'))
+  AND forgotten_at >= clock_timestamp() - make_interval(secs => @seconds::float8);

@@ -10,6 +10,13 @@ import (
 	"github.com/google/uuid"
 )
 
+type ForgottenPerson struct {
+	Identity       []byte
+	UserID         uuid.UUID
+	OrganisationID uuid.UUID
+	ForgottenAt    time.Time
+}
+
 type IDPGrant struct {
 	Kind      string
 	Hash      []byte

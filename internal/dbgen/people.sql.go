@@ -81,6 +81,41 @@ func (q *Queries) FindMember(ctx context.Context, arg FindMemberParams) (FindMem
 	return i, err
 }
 
+const forgetPerson = `-- name: ForgetPerson :exec
+INSERT INTO forgotten_people AS f (identity, user_id, organisation_id)
+SELECT sha256(convert_to(u.issuer || ' ' || u.subject, 'UTF8')), u.id, u.organisation_id FROM users u WHERE u.id = $1
+ON CONFLICT (identity) DO UPDATE SET user_id = excluded.user_id, organisation_id = excluded.organisation_id, forgotten_at = clock_timestamp()
+`
+
+func (q *Queries) ForgetPerson(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, forgetPerson, id)
+	return err
+}
+
+const forgottenPerson = `-- name: ForgottenPerson :one
+SELECT user_id, organisation_id FROM forgotten_people
+WHERE identity = sha256(convert_to($1::text || ' ' || $2::text, 'UTF8'))
+  AND forgotten_at >= clock_timestamp() - make_interval(secs => $3::float8)
+`
+
+type ForgottenPersonParams struct {
+	Issuer  string
+	Subject string
+	Seconds float64
+}
+
+type ForgottenPersonRow struct {
+	UserID         uuid.UUID
+	OrganisationID uuid.UUID
+}
+
+func (q *Queries) ForgottenPerson(ctx context.Context, arg ForgottenPersonParams) (ForgottenPersonRow, error) {
+	row := q.db.QueryRow(ctx, forgottenPerson, arg.Issuer, arg.Subject, arg.Seconds)
+	var i ForgottenPersonRow
+	err := row.Scan(&i.UserID, &i.OrganisationID)
+	return i, err
+}
+
 const lockPersonalOrganisation = `-- name: LockPersonalOrganisation :exec
 SELECT o.id FROM organisations o JOIN users u ON u.organisation_id = o.id
 WHERE u.id = $1 AND o.personal FOR UPDATE OF o
@@ -117,6 +152,15 @@ func (q *Queries) Organisation(ctx context.Context, id uuid.UUID) (OrganisationR
 		&i.MemberCount,
 	)
 	return i, err
+}
+
+const pruneForgottenPeople = `-- name: PruneForgottenPeople :exec
+DELETE FROM forgotten_people WHERE forgotten_at < clock_timestamp() - make_interval(secs => $1::float8)
+`
+
+func (q *Queries) PruneForgottenPeople(ctx context.Context, seconds float64) error {
+	_, err := q.db.Exec(ctx, pruneForgottenPeople, seconds)
+	return err
 }
 
 const seedOrganisation = `-- name: SeedOrganisation :execrows

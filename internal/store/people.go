@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"example.com/gatehouse/internal/dbgen"
 )
@@ -80,12 +81,18 @@ func (id Identity) newOrgName() string {
 }
 
 func (s *Store) upsertUser(ctx context.Context, id Identity) (Member, error) {
-	row, err := one(ctx, s, "make user", func(ctx context.Context, q *dbgen.Queries) (dbgen.UpsertMemberRow, error) {
-		return q.UpsertMember(ctx, dbgen.UpsertMemberParams{
-			OrganisationID: newID(), Issuer: id.Issuer, Claim: id.claim(), Personal: id.Personal,
+	var row dbgen.UpsertMemberRow
+	err := all(ctx, s, "make user", func(ctx context.Context, q *dbgen.Queries) error {
+		ids, err := idsFor(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		row, err = q.UpsertMember(ctx, dbgen.UpsertMemberParams{
+			OrganisationID: ids.OrganisationID, Issuer: id.Issuer, Claim: id.claim(), Personal: id.Personal,
 			NewOrganisationName: id.newOrgName(), OrganisationName: id.OrgName,
-			UserID: newID(), Subject: id.Subject, Email: id.Email, Name: id.Name,
+			UserID: ids.UserID, Subject: id.Subject, Email: id.Email, Name: id.Name,
 		})
+		return err
 	})
 	if err != nil {
 		return Member{}, err
@@ -96,11 +103,38 @@ func (s *Store) upsertUser(ctx context.Context, id Identity) (Member, error) {
 	}, nil
 }
 
+// forgottenFor is how long who was forgotten gets the same id back: an hour longer than the longest window of a budget.
+const forgottenFor = 25 * time.Hour
+
+// idsFor finds the ids for a person who may be new: those from before if they were forgotten a moment ago, because
+// budgets are counted by id. Ids that are in use already are not changed by them.
+func idsFor(ctx context.Context, q *dbgen.Queries, id Identity) (dbgen.ForgottenPersonRow, error) {
+	ids := dbgen.ForgottenPersonRow{UserID: newID(), OrganisationID: newID()}
+	before, err := q.ForgottenPerson(ctx, dbgen.ForgottenPersonParams{Issuer: id.Issuer, Subject: id.Subject, Seconds: forgottenFor.Seconds()})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ids, nil
+	}
+	if err != nil {
+		return ids, err
+	}
+	ids.UserID = before.UserID
+	if id.Personal {
+		ids.OrganisationID = before.OrganisationID
+	}
+	return ids, nil
+}
+
 // DeleteUser removes a person with their sessions and, if they have one, their personal organisation. What they made in
 // a shared organisation stays there, without their name. The error is ErrNotFound if there is no such user.
 func (s *Store) DeleteUser(ctx context.Context, id uuid.UUID) error {
 	return all(ctx, s, "delete user", func(ctx context.Context, q *dbgen.Queries) error {
 		if err := q.LockPersonalOrganisation(ctx, id); err != nil {
+			return err
+		}
+		if err := q.PruneForgottenPeople(ctx, forgottenFor.Seconds()); err != nil {
+			return err
+		}
+		if err := q.ForgetPerson(ctx, id); err != nil {
 			return err
 		}
 		user, err := q.DeleteUser(ctx, id)
