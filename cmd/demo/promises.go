@@ -123,8 +123,9 @@ func (d *demo) mirrorHolds(ctx context.Context) (string, error) {
 		})
 	}
 	wg.Wait()
-	if remote.Load() > 0 || local.Load() == 0 || answered.Load() == 0 {
-		return "", fmt.Errorf("%d answered, %d refused by the SDK, %d by the server", answered.Load(), local.Load(), remote.Load())
+	// At the end each caller may have one call under way, which the time limit cuts off.
+	if remote.Load() > 0 || local.Load() == 0 || answered.Load() == 0 || other.Load() > callers {
+		return "", fmt.Errorf("%d answered, %d refused by the SDK, %d by the server, %d failed otherwise", answered.Load(), local.Load(), remote.Load(), other.Load())
 	}
 	return fmt.Sprintf("%d answered, %d refused locally with %s, none by the server", answered.Load(), local.Load(), api.CodeRateLimitExceeded), nil
 }
@@ -215,7 +216,7 @@ func (d *demo) lookUps(ctx context.Context) (float64, error) {
 			sum, seen = sum+n, seen+1
 		}
 	}
-	if seen == 0 {
+	if seen < 3 {
 		return 0, fmt.Errorf("%s has no metrics of this server", d.metrics)
 	}
 	return sum, nil
