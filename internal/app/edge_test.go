@@ -26,9 +26,12 @@ func TestSprayIsThrottledBeforeAuthentication(t *testing.T) {
 			t.Fatalf("request %d: %d %s", i+1, resp.StatusCode, resp.Body)
 		}
 	}
+	// Each counter moves when it should, so that its standing still below means something.
+	elsewhere := http.Header{"Cookie": {"session=" + strings.Repeat("a", 43)}}
+	want(t, s.Do(servertest.Request{Path: "/api/v1/me", Header: elsewhere, From: "203.0.113.6"}), http.StatusUnauthorized)
 	checks, fetches, lookups := s.Metric("auth_token_checks_total"), s.Metric("auth_key_fetches_total"), s.Metric("auth_session_lookups_total")
-	if checks < 100 {
-		t.Fatalf("%v token checks before the limit: the test looks at the wrong counter", checks)
+	if checks < 100 || fetches < 1 || lookups < 1 {
+		t.Fatalf("%v token checks, %v key fetches, %v session look-ups before the limit: the test looks at the wrong counters", checks, fetches, lookups)
 	}
 	for range 50 {
 		wantRateLimited(t, s.Do(servertest.Request{Path: "/api/v1/me", Token: bad, From: "203.0.113.7"}), "edge", "100 requests per 60s")
