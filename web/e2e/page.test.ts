@@ -188,6 +188,21 @@ describe('budgets', () => {
   });
 });
 
+test('a page that is used to the end of a budget holds calls back before the server has to refuse any', async () => {
+  await signIn(page, 'Root');
+  const statuses: number[] = [];
+  page.on('response', (response) => {
+    if (response.url().endsWith('/tasks/parse')) statuses.push(response.status());
+  });
+  const spent = page.getByText('Reading free text is spent for now, so this page did not even ask.');
+  const button = page.getByRole('button', { name: 'Spend one', exact: true });
+  for (let presses = 0; presses < 40 && !(await spent.isVisible()); presses++) await button.click();
+  await spent.waitFor();
+  expect(statuses).toEqual(Array(10).fill(200));
+  expect(await page.getByRole('button', { name: /^Spend one in \d+ s$/ }).isDisabled()).toBe(true);
+  expect(await page.getByRole('button', { name: /^Turn into tasks in \d+ s$/ }).isDisabled()).toBe(true);
+});
+
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   test.each([390, 1280])('every page is accessible and fits at %d px', async (width) => {
     const wide = await openTab(browser, url, { colorScheme, viewport: { width, height: 844 } });

@@ -1,10 +1,12 @@
 import createClient from 'openapi-fetch';
 import type { paths } from '../contract/schema';
 import { now } from './clock';
-import type { Limits, Me, ParseResult, Task, TaskCreate, TaskList, TaskUpdate } from './contract';
+import type { Limits, Me, ParseResult, RouteId, Task, TaskCreate, TaskList, TaskUpdate } from './contract';
 import { asFailure, failureOf, networkFailure } from './failure';
 import { parseQuotas } from './headers';
+import { History } from './history';
 import { Ledger } from './ledger';
+import { Limiter, localRefusal, type Ticket } from './limiter';
 
 interface Answer<T> {
   data?: T | undefined;
@@ -26,6 +28,8 @@ const tasksPerPage = 25;
 /** Every call that the page makes. Each throws a Failure and nothing else, but for a call that was aborted. */
 export class Api {
   readonly ledger = new Ledger();
+  readonly history = new History(globalThis.localStorage);
+  private readonly limiter = new Limiter();
   /** Is told that a call was refused because the session is over. */
   onSessionEnd: () => void = () => {};
   private readonly client;
@@ -38,10 +42,9 @@ export class Api {
 
   /** Who is calling. It asks limits.get first, which anybody may: so a visitor's first load has no refusal in it. */
   async session(): Promise<Session> {
-    const { response, ...answer } = await this.client.GET('/api/v1/limits').catch(rejectNetwork);
-    if (response.status === 401) return this.anonymousAfterSession();
-    const limits = this.settle({ ...answer, response });
-    this.ledger.learn(limits, now());
+    const answer = await this.client.GET('/api/v1/limits').catch(rejectNetwork);
+    if (answer.response.status === 401) return this.anonymousAfterSession();
+    const limits = this.learn(this.settle(answer));
     if (limits.caller.kind === 'address') return { kind: 'anonymous', limits, ended: false };
     return { kind: 'member', limits, me: await this.me() };
   }
@@ -54,19 +57,24 @@ export class Api {
 
   async limits(signal?: AbortSignal): Promise<Limits> {
     const { credentials } = this;
-    const limits = await this.done(this.client.GET('/api/v1/limits', { credentials, ...(signal ? { signal } : {}) }));
+    const options = { credentials, ...(signal ? { signal } : {}) };
+    return this.learn(await this.call('limits.get', () => this.client.GET('/api/v1/limits', options)));
+  }
+
+  private learn(limits: Limits): Limits {
     this.ledger.learn(limits, now());
+    this.limiter.learn(limits);
     return limits;
   }
 
   me(): Promise<Me> {
-    return this.done(this.client.GET('/api/v1/me'));
+    return this.call('me.get', () => this.client.GET('/api/v1/me'));
   }
 
   /** Ends the session; gives the issuer's own page for that, or null if it has none. */
   async signOut(everywhere: boolean): Promise<string | null> {
     const query = everywhere ? { everywhere } : {};
-    const result = await this.done(this.client.POST('/api/v1/auth/logout', { params: { query } }));
+    const result = await this.call('auth.logout', () => this.client.POST('/api/v1/auth/logout', { params: { query } }));
     return result.endSessionUrl;
   }
 
@@ -76,39 +84,69 @@ export class Api {
       ...(filter === 'all' ? {} : { done: filter === 'done' }),
       ...(cursor ? { cursor } : {}),
     };
-    return this.done(this.client.GET('/api/v1/tasks', { params: { query }, ...(signal ? { signal } : {}) }));
+    return this.call('tasks.list', () =>
+      this.client.GET('/api/v1/tasks', { params: { query }, ...(signal ? { signal } : {}) }),
+    );
   }
 
   parse(text: string, timezone: string): Promise<ParseResult> {
-    return this.done(this.client.POST('/api/v1/tasks/parse', { body: { text, timezone } }));
+    return this.call('tasks.parse', () => this.client.POST('/api/v1/tasks/parse', { body: { text, timezone } }));
   }
 
   createTask(body: TaskCreate): Promise<Task> {
-    return this.done(this.client.POST('/api/v1/tasks', { body }));
+    return this.call('tasks.create', () => this.client.POST('/api/v1/tasks', { body }));
   }
 
   updateTask(id: string, body: TaskUpdate): Promise<Task> {
-    return this.done(this.client.PATCH('/api/v1/tasks/{id}', { params: { path: { id } }, body }));
+    return this.call('tasks.update', () => this.client.PATCH('/api/v1/tasks/{id}', { params: { path: { id } }, body }));
   }
 
   /** Deletes a task, even while the page is being left. */
   async deleteTask(id: string): Promise<void> {
-    await this.done(this.client.DELETE('/api/v1/tasks/{id}', { params: { path: { id } }, keepalive: true }));
+    await this.call('tasks.delete', () =>
+      this.client.DELETE('/api/v1/tasks/{id}', { params: { path: { id } }, keepalive: true }),
+    );
   }
 
   /** All tasks as CSV, as a stream. */
   async exportTasks(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-    const body = await this.done(this.client.GET('/api/v1/tasks/export', { parseAs: 'stream', signal }));
+    const body = await this.call('tasks.export', () =>
+      this.client.GET('/api/v1/tasks/export', { parseAs: 'stream', signal }),
+    );
     return body as unknown as ReadableStream<Uint8Array>;
   }
 
-  private async done<T>(answer: Promise<Answer<T>>): Promise<T> {
-    return this.settle(await answer.catch(rejectNetwork));
+  // A call that would be refused does not leave: by what this page has sent itself, or by what the server has said.
+  private async call<T>(route: RouteId, send: () => Promise<Answer<T>>): Promise<T> {
+    const ticket = this.admit(route);
+    let answer: Answer<T>;
+    try {
+      answer = await send();
+    } catch (thrown) {
+      ticket.failed();
+      rejectNetwork(thrown);
+    }
+    ticket.answered();
+    return this.settle(answer);
+  }
+
+  private admit(route: RouteId): Ticket {
+    try {
+      const block = this.ledger.refusing(route, now());
+      if (block) throw localRefusal([block.budget], block.until, now());
+      return this.limiter.acquire(route);
+    } catch (thrown) {
+      const failure = asFailure(thrown);
+      this.history.record('local');
+      this.ledger.refused(failure);
+      throw failure;
+    }
   }
 
   // Every answer passes here: its headers keep the ledger current, and a refusal is remembered.
   private settle<T>({ data, error, response }: Answer<T>): T {
     const at = now();
+    this.history.record(response.status === 429 ? 'refused' : 'admitted');
     this.ledger.hear(parseQuotas(response.headers), at);
     if (response.ok) return data as T;
     const failure = failureOf(response, error, at);

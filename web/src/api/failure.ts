@@ -10,6 +10,7 @@ interface Facts {
   fields?: FieldError[];
   violated?: string[];
   retryAt?: number | null;
+  local?: boolean;
   cause?: unknown;
 }
 
@@ -25,6 +26,8 @@ export class Failure extends Error {
   readonly violated: string[];
   /** When the same call would be admitted, on the clock of now(); null where no wait is known to help. */
   readonly retryAt: number | null;
+  /** The call was not sent: this page knew that it would be refused. */
+  readonly local: boolean;
 
   constructor(message: string, facts: Facts) {
     super(message, { cause: facts.cause });
@@ -35,6 +38,7 @@ export class Failure extends Error {
     this.fields = facts.fields ?? [];
     this.violated = facts.violated ?? [];
     this.retryAt = facts.retryAt ?? null;
+    this.local = facts.local ?? false;
   }
 }
 

@@ -51,6 +51,17 @@ describe('standings', () => {
   });
 });
 
+test('a budget with nothing left refuses the routes that are charged to it, until more comes', () => {
+  const ledger = new Ledger();
+  ledger.learn(aliceLimits, 0);
+  heard(ledger, '', '"tasks.parse";r=0;t=9', 1000);
+  expect(ledger.refusing('tasks.parse', 9999)).toEqual({ budget: 'tasks.parse', until: 10_000 });
+  expect(ledger.refusing('tasks.parse', 10_000)).toBeNull();
+  expect(ledger.refusing('tasks.list', 1000)).toBeNull();
+  heard(ledger, '', '"tasks.parse";r=0', 1000);
+  expect(ledger.refusing('tasks.parse', 1000)).toBeNull();
+});
+
 describe('blocks', () => {
   test('hold the routes that the refusing budget is charged by, until its time', () => {
     const ledger = new Ledger();

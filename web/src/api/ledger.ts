@@ -61,6 +61,13 @@ export class Ledger {
     this.tell();
   }
 
+  /** What the server has said that refuses a route at that time: an earlier refusal, or a budget with nothing left. */
+  refusing(route: RouteId, at: number): Block | null {
+    const spent = this.standings.filter((s) => s.enforced && s.remaining === 0 && s.moreAt !== null);
+    const until = spent.map((s) => ({ budget: s.name, until: s.moreAt ?? 0 }));
+    return blockOf([...this.blocks, ...until], route, at);
+  }
+
   private tell(): void {
     for (const listener of this.listeners) listener();
   }

@@ -47,13 +47,17 @@ function Refusal({ failure }: { failure: Failure }) {
   return (
     <Notice tone={over ? 'plain' : 'wait'}>
       <p>
-        <b>{spent}</b> {over ? 'has room again.' : 'is spent for now. Nothing was lost.'}{' '}
+        <b>{spent}</b> {over ? 'has room again.' : spentBecause(failure)}{' '}
         {seconds > 0 && <Countdown seconds={seconds} />}
         {failure.retryAt === null && 'This request is larger than the whole budget, so waiting does not help.'}
       </p>
       <RequestId id={failure.requestId} />
     </Notice>
   );
+}
+
+function spentBecause({ local }: Failure): string {
+  return local ? 'is spent for now, so this page did not even ask.' : 'is spent for now. Nothing was lost.';
 }
 
 /** Seconds that run down. They are read out once, by the text around them, and not each second. */

@@ -6,6 +6,8 @@ import type { Standing } from '../api/ledger';
 import { useApi, useStandings } from '../app/context';
 import { FailureNotice } from '../app/notice';
 import { Gauge } from './gauge';
+import { LastHour } from './lasthour';
+import { TryIt } from './tryit';
 
 // Answers' headers keep the gauges current, so asking is for what others spend, and for what comes back by itself.
 const pollEvery = 30_000;
@@ -20,6 +22,8 @@ export function Budgets({ live }: { live: boolean }) {
       <h2 id="budgets">Budgets</h2>
       {live && query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
       <Gauges standings={standings} />
+      <TryIt />
+      <LastHour />
     </section>
   );
 }

@@ -20,7 +20,9 @@ export function Gauge({ standing }: { standing: Standing }) {
       </div>
       <Bar standing={standing} labelledBy={label} />
       <div className="gauge-foot">
-        <span>{allowance(standing)}</span>
+        <span>
+          {allowance(standing)} · {sourceLabel(standing.source)}
+        </span>
         <State standing={standing} />
       </div>
     </li>
@@ -50,11 +52,10 @@ function Bar({ standing, labelledBy }: { standing: Standing; labelledBy: string 
 // What is worth saying of a budget beyond its numbers, the most important first.
 function State({ standing }: { standing: Standing }) {
   const seconds = useSecondsUntil(standing.moreAt);
-  if (standing.limit === null) return <span>unlimited</span>;
   if (standing.degraded) return <span>its counter is down</span>;
   if (!standing.enforced) return <span>counted only</span>;
   if (seconds > 0) return <span className="countdown">more in {wait(seconds)}</span>;
-  return <span>{sourceLabel(standing.source)}</span>;
+  return null;
 }
 
 // Below a fifth a budget is low.

@@ -13,6 +13,7 @@ export function stopClock(): void {
   beforeEach(() => {
     vi.useFakeTimers();
     sessionStorage.clear();
+    localStorage.clear();
   });
   afterEach(() => {
     cleanup();

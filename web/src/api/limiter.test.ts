@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import { budget } from '../testing/fakeserver';
+import { Failure } from './failure';
+import { Limiter, type Ticket } from './limiter';
+import { SlidingLog } from './slidinglog';
+
+class Clock {
+  at = 0;
+  now = () => this.at;
+}
+
+function refused(call: () => Ticket): Failure {
+  try {
+    call();
+  } catch (thrown) {
+    if (thrown instanceof Failure) return thrown;
+    throw thrown;
+  }
+  throw new Error('it was let pass');
+}
+
+function spend(limiter: Limiter, clock: Clock, count: number, apartMs: number): void {
+  for (let i = 0; i < count; i++, clock.at += apartMs) limiter.acquire('tasks.parse').answered();
+}
+
+test('the eleventh parse in a minute is refused here, as the server would', () => {
+  const clock = new Clock();
+  const limiter = new Limiter(clock.now);
+  spend(limiter, clock, 10, 1000);
+  const failure = refused(() => limiter.acquire('tasks.parse'));
+  expect(failure).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED', status: 429, local: true, violated: ['tasks.parse'] });
+  expect(failure.retryAt).toBe(60_600); // A window and its hundredth after the first.
+  expect(failure.message).toBe('Rate limit exceeded. Please try again in 51 seconds.');
+  clock.at = 60_600;
+  limiter.acquire('tasks.parse');
+});
+
+test('a refusal takes no slot of any budget', () => {
+  const clock = new Clock();
+  const limiter = new Limiter(clock.now);
+  spend(limiter, clock, 10, 1000);
+  for (let i = 0; i < 200; i++) refused(() => limiter.acquire('tasks.parse'));
+  for (let i = 0; i < 90; i++) limiter.acquire('tasks.list');
+  expect(refused(() => limiter.acquire('tasks.list')).violated).toEqual(['user']);
+});
+
+test('calls without an answer hold their slots, however long, and a while longer once they failed', () => {
+  const clock = new Clock();
+  const limiter = new Limiter(clock.now);
+  const tickets = [1, 2, 3].map(() => limiter.acquire('tasks.parse'));
+  clock.at = 600_000;
+  expect(refused(() => limiter.acquire('tasks.parse')).violated).toEqual(['tasks.parse.burst']);
+  for (const ticket of tickets) ticket.failed();
+  clock.at = 600_000 + 10_000 + 1009;
+  expect(refused(() => limiter.acquire('tasks.parse')).violated).toEqual(['tasks.parse.burst']);
+  clock.at = 600_000 + 10_000 + 1010;
+  limiter.acquire('tasks.parse');
+});
+
+describe('limits.get', () => {
+  const limits = (...budgets: ReturnType<typeof budget>[]) => ({ caller: { kind: 'user' }, budgets });
+
+  test.each([
+    ['lowers', { limit: 1 }, 1],
+    ['raises', { limit: 3 }, 3],
+  ])('%s a limit, and what was spent stays spent', (_, change, allowed) => {
+    const clock = new Clock();
+    const limiter = new Limiter(clock.now);
+    limiter.acquire('tasks.export').answered();
+    limiter.learn(limits(budget('tasks.export', change)));
+    for (let i = 1; i < allowed; i++) limiter.acquire('tasks.export').answered();
+    expect(refused(() => limiter.acquire('tasks.export')).violated).toEqual(['tasks.export']);
+  });
+
+  test.each([
+    ['unlimited', { limit: null }],
+    ['in shadow', { limit: 1, enforced: false }],
+  ])('says that a budget is %s, and it refuses nothing', (_, change) => {
+    const limiter = new Limiter(new Clock().now);
+    limiter.learn(limits(budget('tasks.export', change)));
+    for (let i = 0; i < 50; i++) limiter.acquire('tasks.export');
+  });
+
+  test('of 0 is a refusal that no wait helps', () => {
+    const limiter = new Limiter(new Clock().now);
+    limiter.learn(limits(budget('tasks.export', { limit: 0 })));
+    expect(refused(() => limiter.acquire('tasks.export'))).toMatchObject({
+      retryAt: null,
+      message: 'Rate limit exceeded.',
+    });
+  });
+});
+
+// A page that sends as fast as its mirror lets it, over a network with a heavy tail, to a server that counts arrivals.
+// hold says when a slot begins to run out.
+function simulate(seed: number, hold: 'until the answer' | 'from the send'): { sent: number; refused: number } {
+  const random = mulberry(seed);
+  const leg = () => 20 / (random() + 0.005);
+  const mirror = new SlidingLog(1000);
+  const sent: number[] = [];
+  let flying: { slot: symbol; answered: number }[] = [];
+  for (let now = 0; now < 30_000; now += 1 + random() * 4) {
+    for (const call of flying) if (call.answered <= now) mirror.start(call.slot, call.answered);
+    flying = flying.filter((call) => call.answered > now);
+    if (!mirror.look(now, 20).ok) continue;
+    const slot = mirror.hold();
+    const arrived = now + leg();
+    sent.push(arrived);
+    if (hold === 'from the send') mirror.start(slot, now);
+    flying.push({ slot, answered: arrived + leg() });
+  }
+  return { sent: sent.length, refused: refusedBy(sent) };
+}
+
+function refusedBy(arrivals: number[]): number {
+  const server = new SlidingLog(1000);
+  let count = 0;
+  for (const at of [...arrivals].sort((a, b) => a - b)) {
+    if (server.look(at, 20).ok) server.start(server.hold(), at);
+    else count++;
+  }
+  return count;
+}
+
+// A small generator of reproducible numbers in [0, 1).
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+test('what passes the mirror is never refused, whatever the network does; slots held from the send alone would be', () => {
+  let caught = 0;
+  for (let seed = 1; seed <= 20; seed++) {
+    const run = simulate(seed, 'until the answer');
+    expect(run.refused, `seed ${seed}`).toBe(0);
+    expect(run.sent, `seed ${seed}`).toBeGreaterThan(300);
+    if (simulate(seed, 'from the send').refused > 0) caught++;
+  }
+  expect(caught).toBeGreaterThan(14);
+});

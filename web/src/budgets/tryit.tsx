@@ -1,0 +1,31 @@
+import { useMutation } from '@tanstack/react-query';
+import { asFailure } from '../api/failure';
+import { useApi, useBlock } from '../app/context';
+import { FailureNotice } from '../app/notice';
+import { wait } from '../app/time';
+import { timeZone } from '../tasks/entry';
+
+/** Spends a budget on purpose, so that a visitor sees what happens at its end. Nothing is saved. */
+export function TryIt() {
+  const api = useApi();
+  const block = useBlock('tasks.parse');
+  const spend = useMutation({ mutationFn: () => api.parse('Try the limit', timeZone()) });
+  return (
+    <section className="try-it" aria-labelledby="try-it">
+      <h3 id="try-it">Try it</h3>
+      <p className="quiet">
+        Each press has one short text read, which spends a unit. At the end this page holds back what the server would
+        refuse.
+      </p>
+      <button
+        type="button"
+        className="button"
+        disabled={block !== null || spend.isPending}
+        onClick={() => spend.mutate()}
+      >
+        {block ? `Spend one in ${wait(block.seconds)}` : 'Spend one'}
+      </button>
+      {spend.error && <FailureNotice failure={asFailure(spend.error)} />}
+    </section>
+  );
+}
