@@ -23,7 +23,7 @@ run: ## Serve http://localhost:8080 on this machine: database, sign-in and web p
 	@if bash scripts/setup node; then $(MAKE) --silent --no-print-directory web; \
 		else echo 'run: going on without the web page' >&2; fi
 	@go build -o bin/server ./cmd/server
-	@APP_ENV=$${APP_ENV:-development} exec bin/server serve
+	@set -a; if [ -f .env ]; then . ./.env; fi; APP_ENV=$${APP_ENV:-development} exec bin/server serve
 
 .PHONY: demo
 demo: ## Show the promises against a running server (URL=http://localhost:8080, ARGS=…)

@@ -14,9 +14,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // A second signal ends the program at once.
 	if err := app.Run(ctx, os.Args[1:], os.Getenv, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
-		os.Exit(1) //nolint:gocritic // Nothing is left for stop to do.
+		os.Exit(1)
 	}
 }

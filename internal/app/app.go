@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"example.com/gatehouse/internal/config"
@@ -41,6 +42,10 @@ func commands() []command {
 func Run(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
 	if len(args) == 0 {
 		args = []string{commands()[0].name}
+	}
+	if slices.Contains([]string{"-h", "-help", "--help", "help"}, args[0]) {
+		_, err := fmt.Fprintf(stdout, "usage: server [SUBCOMMAND]\n%s\nSettings are environment variables: see .env.example.\n", usage())
+		return err //nolint:wrapcheck // Of writing to the terminal.
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {

@@ -44,8 +44,10 @@ func TestRedisKilledUnderLoad(t *testing.T) {
 	if failed.Load() > 0 {
 		t.Errorf("%d of %d requests failed", failed.Load(), callers*each)
 	}
-	if n := len(outages(s, "limiter store fails", "user")); n != 1 {
-		t.Errorf("the outage of the user budget was logged %d times, want once", n)
+	for _, budget := range []string{"user", "org"} {
+		if n := len(outages(s, "limiter store fails", budget)); n != 1 {
+			t.Errorf("the outage of the budget %s was logged %d times, want once", budget, n)
+		}
 	}
 	failedOpen := s.Metric("ratelimit_fail_open_total", `budget="user"`)
 	if failedOpen == 0 {

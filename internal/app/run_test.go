@@ -59,6 +59,14 @@ func TestClearFaults(t *testing.T) {
 	}
 }
 
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := app.Run(t.Context(), []string{"--help"}, getenv(nil), &out); err != nil || !strings.Contains(out.String(), "healthcheck") {
+		t.Errorf("%v: %s", err, &out)
+	}
+}
+
 func TestRoutesCommand(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

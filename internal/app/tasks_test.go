@@ -109,6 +109,8 @@ func TestBadBodies(t *testing.T) {
 		"wrong type":      {`{"title":5}`, "", 400, api.CodeInvalidJSON, "title"},
 		"wrong time":      {`{"title":"x","dueAt":"soon"}`, "", 400, api.CodeInvalidJSON, "dueAt"},
 		"unknown field":   {`{"title":"x","colour":"red"}`, "", 400, api.CodeInvalidJSON, "colour"},
+		"other letters":   {`{"Title":"x"}`, "", 400, api.CodeInvalidJSON, "Title"},
+		"twice":           {`{"title":"x","title":"y"}`, "", 400, api.CodeInvalidJSON, "title"},
 		"an array":        {`[]`, "", 400, api.CodeInvalidJSON, ""},
 		"null":            {`null`, "", 400, api.CodeInvalidJSON, ""},
 		"white space":     {"  \n", "", 400, api.CodeInvalidJSON, ""},

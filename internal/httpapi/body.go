@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -139,6 +140,9 @@ func decodeJSON(data []byte, into any) error {
 	case data[0] != '{':
 		return malformed("", "the body must be a JSON object")
 	}
+	if err := checkKeys(data, into); err != nil {
+		return err
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
@@ -146,6 +150,40 @@ func decodeJSON(data []byte, into any) error {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return malformed("", fmt.Sprintf("something follows the object at byte %d", dec.InputOffset()))
+	}
+	return nil
+}
+
+// checkKeys is for what encoding/json lets pass: a key in other letters, and a key twice, of which it takes the last. The
+// bodies of the contract are flat, so the outermost keys are all.
+func checkKeys(data []byte, into any) error {
+	known := map[string]bool{}
+	for field := range reflect.TypeOf(into).Elem().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		known[name] = true
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil {
+		return jsonFailure(err)
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return jsonFailure(err)
+		}
+		name, _ := key.(string)
+		fresh, isKnown := known[name]
+		switch {
+		case !isKnown:
+			return malformed(name, "is no field of this body")
+		case !fresh:
+			return malformed(name, "is given twice")
+		}
+		known[name] = false
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return jsonFailure(err)
+		}
 	}
 	return nil
 }

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -123,15 +126,29 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// file sends a file of the build. Those under assets/ have a hash of their content in their name.
+// file sends a file of the build, whole: the files are small, and an answer about ranges or conditions would have
+// another format. Those under assets/ have a hash of their content in their name.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
+	body, err := fs.ReadFile(s.Pages, strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("read file of the page: %w", err))
+		return
+	}
 	cache := "no-cache"
 	if strings.HasPrefix(r.URL.Path, "/assets/") {
 		cache = "public, max-age=31536000, immutable"
 	}
-	w.Header().Set("Cache-Control", cache)
-	r.Header.Del("Range")                                                // The files are small, and a range that does not fit would be answered in another format.
-	http.ServeFileFS(w, r, s.Pages, strings.TrimPrefix(r.URL.Path, "/")) //nolint:gosec // The build is embedded: there is nothing else to reach.
+	kind := mime.TypeByExtension(path.Ext(r.URL.Path))
+	if kind == "" {
+		kind = http.DetectContentType(body)
+	}
+	h := w.Header()
+	h.Set("Cache-Control", cache)
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
 }
 
 // unbuiltPage is what a build without Node shows.

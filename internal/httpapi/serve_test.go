@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -228,12 +230,28 @@ func TestShadows(t *testing.T) {
 	}
 }
 
-// Every line of the order is one kind of step and says why it stands there.
-func TestOrderGivesReasons(t *testing.T) {
+// The order is what the design says, step by step; each line is one kind of step and says why it stands there.
+func TestOrder(t *testing.T) {
 	t.Parallel()
+	want := "identify boundBody observe recover secure pages cors limitEdge capBody checkOrigin authenticate charge"
+	var got []string
 	for i, step := range (&Server{Config: Config{PublicURL: &url.URL{}}}).order() {
 		if (step.wrap == nil) == (step.check == nil) || step.why == "" {
 			t.Errorf("step %d is not one step with a reason", i+1)
 		}
+		got = append(got, stepName(step))
 	}
+	if strings.Join(got, " ") != want {
+		t.Errorf("the order is\n%s, want\n%s", strings.Join(got, " "), want)
+	}
+}
+
+// stepName is the name of the step's method.
+func stepName(s step) string {
+	f := reflect.ValueOf(s.check)
+	if s.wrap != nil {
+		f = reflect.ValueOf(s.wrap)
+	}
+	name := runtime.FuncForPC(f.Pointer()).Name()
+	return strings.TrimSuffix(name[strings.LastIndexByte(name, '.')+1:], "-fm")
 }
