@@ -125,11 +125,11 @@ func Budgets() []Budget {
 			Why: "A report takes a person's time to read.",
 		},
 		{
-			Name: "auth.login", Limit: 10, Window: time.Minute, Per: PerAddress, Algorithm: Sliding, Place: InMemory, OnFailure: FailClosed, Unit: "sign-ins",
+			Name: "auth.login", Limit: 10, Window: time.Minute, Per: PerAddress, Algorithm: Sliding, Place: InPostgres, OnFailure: FailClosed, Unit: "sign-ins",
 			Why: "Bounds abandoned sign-ins; given back when that sign-in completes.",
 		},
 		{
-			Name: "auth.refresh", Limit: 30, Window: time.Minute, Per: PerSession, Algorithm: Sliding, Place: InMemory, OnFailure: FailClosed, Unit: requests,
+			Name: "auth.refresh", Limit: 30, Window: time.Minute, Per: PerSession, Algorithm: Sliding, Place: InPostgres, OnFailure: FailClosed, Unit: requests,
 			Why: "A session is renewed rarely; more is a loop or an attack.",
 		},
 	}

@@ -24,8 +24,8 @@ func TestBudgets(t *testing.T) {
 		"tasks.parse.burst 3/1s +0 user sliding-window redis open",
 		"tasks.export 5/1m0s +0 user sliding-window redis open",
 		"reports.create 10/1m0s +0 user sliding-window redis open",
-		"auth.login 10/1m0s +0 address sliding-window memory closed",
-		"auth.refresh 30/1m0s +0 session sliding-window memory closed",
+		"auth.login 10/1m0s +0 address sliding-window postgres closed",
+		"auth.refresh 30/1m0s +0 session sliding-window postgres closed",
 	}
 	var got []string
 	for _, b := range api.Budgets() {

@@ -50,7 +50,7 @@ func (s *server) startDatabase(ctx context.Context) error {
 	var err error
 	s.database, err = devdb.Start(ctx, devdb.Config{DataDir: filepath.Join(s.cfg.DataDir, "postgres"), Log: s.log})
 	if err != nil {
-		return fmt.Errorf("start the embedded PostgreSQL: %w", err)
+		return fmt.Errorf("start the embedded PostgreSQL of DATA_DIR=%s: %w", s.cfg.DataDir, err)
 	}
 	s.cfg.DatabaseURL = config.SecretURL(s.database.URL("postgres"))
 	s.log.InfoContext(ctx, "embedded PostgreSQL started", "took", time.Since(began).String())
@@ -98,14 +98,21 @@ const memoryKeys = 1 << 20
 // makeLimiter makes the stores that counters live in, and the limiter around them.
 func (s *server) makeLimiter(ctx context.Context) error {
 	s.memory = memory.New(memory.Config{Keys: memoryKeys, Evicted: s.metrics.MemoryEvictions.Inc})
-	stores, timeouts := map[string]ratelimit.Store{string(api.InMemory): s.memory}, map[string]time.Duration{}
+	secret, err := s.store.Secret(ctx, "limiter-keys", secretSize)
+	if err != nil {
+		return fmt.Errorf("get the secret of limiter keys: %w", err)
+	}
+	if err := s.openCounters(ctx, secret); err != nil {
+		return err
+	}
+	stores := map[string]ratelimit.Store{string(api.InMemory): s.memory, string(api.InPostgres): s.postgres}
+	timeouts := map[string]time.Duration{string(api.InPostgres): s.postgres.Timeout()}
 	if s.cfg.RedisURL != "" {
-		if err := s.openRedis(ctx); err != nil {
+		if err := s.openRedis(ctx, secret); err != nil {
 			return err
 		}
 		stores[string(api.InRedis)], timeouts[string(api.InRedis)] = s.redis, s.redis.Timeout()
 	}
-	var err error
 	s.limiter, err = ratelimit.New(ratelimit.Config{
 		Budgets: budgets(s.redis != nil), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
 	})

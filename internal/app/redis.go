@@ -11,12 +11,9 @@ import (
 
 // openRedis makes the store of users' budgets. A Redis that is down is no reason not to start: its budgets fail as
 // their rows say.
-func (s *server) openRedis(ctx context.Context) error {
-	secret, err := s.store.Secret(ctx, "limiter-keys", secretSize)
-	if err != nil {
-		return fmt.Errorf("get the secret of limiter keys: %w", err)
-	}
+func (s *server) openRedis(ctx context.Context, secret []byte) error {
 	logRedisClient(s.log)
+	var err error
 	if s.redis, err = redis.New(redis.Config{URL: string(s.cfg.RedisURL), Secret: secret}); err != nil {
 		return fmt.Errorf("REDIS_URL: %w", err)
 	}

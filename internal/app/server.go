@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/internal/httpapi"
 	"example.com/gatehouse/internal/ratelimit"
 	"example.com/gatehouse/internal/ratelimit/memory"
+	"example.com/gatehouse/internal/ratelimit/postgres"
 	"example.com/gatehouse/internal/ratelimit/redis"
 	"example.com/gatehouse/internal/store"
 	"example.com/gatehouse/internal/telemetry"
@@ -50,6 +51,7 @@ type server struct {
 	database        *devdb.Cluster
 	store           *store.Store
 	memory          *memory.Store
+	postgres        *postgres.Store
 	redis           *redis.Store
 	limiter         *ratelimit.Limiter
 	auth            *auth.Auth
@@ -126,7 +128,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) { (*s.handler.Lo
 func (s *server) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		DisableGeneralOptionsHandler: true, // OPTIONS * has no answer of its own here.
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }
 
@@ -220,6 +223,9 @@ func (s *server) close() error {
 	}
 	if s.redis != nil {
 		faults = append(faults, s.redis.Close())
+	}
+	if s.postgres != nil {
+		s.postgres.Close()
 	}
 	if s.memory != nil {
 		s.memory.Close()

@@ -18,19 +18,20 @@ import (
 	"example.com/gatehouse/internal/store"
 )
 
-const (
-	// defaultTimeout bounds one call: a healthy one takes a few milliseconds, a wait for a busy key some more.
-	defaultTimeout = 250 * time.Millisecond
-	// minSecret is the least length of a secret in bytes.
-	minSecret = 16
-)
+// defaultTimeout bounds one call. A healthy one takes a few milliseconds, one that has to connect first some tens, on a
+// busy machine hundreds. What it guards goes on to wait for the same database, so to give up much sooner would only
+// refuse what could be served.
+const defaultTimeout = time.Second
+
+// minSecret is the least length of a secret in bytes.
+const minSecret = 16
 
 // A Config says how keys are hidden, and what is reported.
 type Config struct {
 	// Secret keys the hash that stands for ids in the database. All processes that are to count together need the same,
 	// of at least 16 bytes; with another secret they begin with empty counters.
 	Secret []byte
-	// Timeout bounds a call whose context has no deadline, waiting for a connection and for locks included; 250 ms if 0.
+	// Timeout bounds a call whose context has no deadline, waiting for a connection and for locks included; a second if 0.
 	Timeout time.Duration
 	// PruneFailed is told of each failure to delete expired counters. They are then deleted later; counting goes on. It
 	// may be nil.
@@ -65,6 +66,9 @@ func New(db *store.Store, config Config) (*Store, error) {
 	s.pruner.init(s.prune, config.PruneFailed)
 	return s, nil
 }
+
+// Timeout is what bounds each call.
+func (s *Store) Timeout() time.Duration { return s.timeout }
 
 // Check says whether the database has what the store needs; without it every call would fail.
 func (s *Store) Check(ctx context.Context) error {
