@@ -52,9 +52,9 @@ function Bar({ standing, labelledBy }: { standing: Standing; labelledBy: string 
 // What is worth saying of a budget beyond its numbers, the most important first.
 function State({ standing }: { standing: Standing }) {
   const seconds = useSecondsUntil(standing.moreAt);
-  if (standing.degraded) return <span>its counter is down</span>;
-  if (!standing.enforced) return <span>counted only</span>;
-  if (seconds > 0) return <span className="countdown">more in {wait(seconds)}</span>;
+  if (standing.degraded) return <span className="gauge-state">its counter is down</span>;
+  if (!standing.enforced) return <span className="gauge-state">counted only</span>;
+  if (seconds > 0) return <span className="gauge-state countdown">more in {wait(seconds)}</span>;
   return null;
 }
 
