@@ -27,7 +27,7 @@ func (s *server) openRedis(ctx context.Context, secret []byte) error {
 		s.log.WarnContext(ctx, "Redis does not tell its settings", "error", err)
 	}
 	for _, warning := range warnings {
-		s.log.WarnContext(ctx, warning)
+		s.log.WarnContext(ctx, "a setting of Redis", "warning", warning)
 	}
 	return nil
 }

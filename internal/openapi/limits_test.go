@@ -19,7 +19,7 @@ func TestLimitsPageHoldsTheTables(t *testing.T) {
 	want := between(t, got, "budgets", budgetTable())
 	want = between(t, want, "bounds", boundTable(t))
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // A document for everybody to read.
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

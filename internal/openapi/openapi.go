@@ -191,7 +191,7 @@ func header(about string) *openapi3.HeaderRef {
 // failures are the kinds of answers, other than success, that a route may give. Each status is described once.
 func failures(route api.Route) []api.ErrorKind {
 	codes := []api.Code{api.CodeBadRequest, api.CodeRateLimitExceeded, api.CodeInternal, api.CodeUnavailable}
-	if route.Class != api.ClassPublic {
+	if route.Class != api.ClassPublic || route.ID == api.RouteAuthLogout { // To sign out everywhere one must be somebody.
 		codes = append(codes, api.CodeAuthFailed)
 	}
 	if route.Method != http.MethodGet {
@@ -200,7 +200,7 @@ func failures(route api.Route) []api.ErrorKind {
 	if strings.Contains(route.Path, "{") || route.ID == api.RouteReportsCreate {
 		codes = append(codes, api.CodeNotFound)
 	}
-	if route.Method != http.MethodGet || len(route.Query) > 0 {
+	if route.Request != nil || len(route.Query) > 0 {
 		codes = append(codes, api.CodeValidationFailed)
 	}
 	if route.Method != http.MethodGet {

@@ -51,7 +51,7 @@ func StartCluster(t testing.TB) *Cluster {
 func (s *Server) Client(t testing.TB) *redis.Client {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: s.Addr})
-	t.Cleanup(func() { client.Close() })
+	t.Cleanup(func() { _ = client.Close() })
 	return client
 }
 

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"context"
 	"net"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ type Proxy struct {
 // NewProxy starts a proxy in front of target (host:port) until the test ends. It passes everything at first.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("listen for the proxy: %v", err)
 	}
@@ -127,7 +128,7 @@ func (p *Proxy) register(c net.Conn) bool {
 func (p *Proxy) serve(client net.Conn) {
 	defer p.forget(client)
 	_, _, target := p.state()
-	server, err := net.Dial("tcp", target)
+	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", target)
 	if err != nil {
 		abort(client)
 		return

@@ -132,12 +132,16 @@ func baseArgs(t testing.TB, port int) []string {
 
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("find a free port: %v", err)
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("find a free port: %v is no TCP address", l.Addr())
+	}
+	return addr.Port
 }
 
 // A process is one run of redis-server.
@@ -149,7 +153,7 @@ type process struct {
 
 // launch starts redis-server and returns when it accepts connections.
 func launch(args []string) (*process, error) {
-	cmd := exec.Command("redis-server", args...)
+	cmd := exec.Command("redis-server", args...) //nolint:gosec // The arguments are the tests' own.
 	cmd.SysProcAttr = endWithParent()
 	out, in := io.Pipe()
 	cmd.Stdout, cmd.Stderr = in, in
