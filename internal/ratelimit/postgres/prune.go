@@ -12,8 +12,9 @@ import (
 const (
 	// pruneBatch is how many counters one statement walks: few enough to take milliseconds.
 	pruneBatch = 500
-	// retryPrune is how soon a failed pruning is tried again: late enough not to load a database in trouble.
-	retryPrune = time.Minute
+	// leastPause is between two walks however short the windows are, and before a failed one is tried again: a walk reads
+	// the whole table.
+	leastPause = time.Minute
 )
 
 // A pruner runs run in the background, at most once per longest window that was seen: until then most counters could
@@ -56,9 +57,9 @@ func (p *pruner) noticeAll(charges []ratelimit.Charge) {
 
 func (p *pruner) pause() time.Duration {
 	if p.broken {
-		return min(p.longest, retryPrune)
+		return leastPause
 	}
-	return p.longest
+	return max(p.longest, leastPause)
 }
 
 func (p *pruner) prune() {

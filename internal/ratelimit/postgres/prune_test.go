@@ -33,6 +33,25 @@ func TestPruneIsRare(t *testing.T) {
 	})
 }
 
+// TestShortWindowsDoNotPruneOften has the shortest window alone.
+func TestShortWindowsDoNotPruneOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		var p pruner
+		p.init(func(context.Context) error { runs++; return nil }, nil)
+		defer p.close()
+		for range 130 {
+			time.Sleep(time.Second)
+			p.noticeAll([]ratelimit.Charge{charge("x", sliding(1, ratelimit.MinWindow), 1)})
+			synctest.Wait()
+		}
+		if runs != 2 {
+			t.Errorf("ran %d times in 130 s, want 2", runs)
+		}
+	})
+}
+
 // TestFailedPruneIsTriedAgain fails twice: both are reported, the next try comes sooner than a window of a day.
 func TestFailedPruneIsTriedAgain(t *testing.T) {
 	t.Parallel()
@@ -63,7 +82,7 @@ func TestFailedPruneIsTriedAgain(t *testing.T) {
 			if runs != want || reported != min(want, 2) {
 				t.Errorf("%d runs and %d reported, want %d", runs, reported, want)
 			}
-			time.Sleep(retryPrune)
+			time.Sleep(leastPause)
 		}
 		call()
 		if runs != 3 {
