@@ -1,4 +1,5 @@
-// Builds and starts one server for all end-to-end tests, on a free port, with a folder of its own for its data.
+// Builds and starts one server for all end-to-end tests, on a free port, with a folder of its own for its data. The
+// variable SERVER_BINARY names one that is built already, with the page in it.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,10 +48,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-// The page is embedded, so it is built first.
+// The page is embedded, so it is built first: for production, whatever the tests themselves run as.
 function build(folder: string): string {
   const binary = join(folder, 'server');
-  execFileSync('npm', ['run', '--silent', 'build'], { cwd: join(root, 'web'), stdio: 'inherit' });
+  const env = { ...process.env, NODE_ENV: 'production' };
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: join(root, 'web'), env, stdio: 'inherit' });
   execFileSync('go', ['build', '-buildvcs=false', '-o', binary, './cmd/server'], { cwd: root, stdio: 'inherit' });
   return binary;
 }

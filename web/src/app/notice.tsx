@@ -32,7 +32,7 @@ export function FailureNotice({ failure, onRetry }: { failure: Failure; onRetry?
       )}
       <div className="row">
         {failure.code === 'AUTH_FAILED' && <a href={signInURL}>Sign in again</a>}
-        {onRetry && <RetryButton retryAt={failure.retryAt} onRetry={onRetry} />}
+        {onRetry ? <RetryButton retryAt={failure.retryAt} onRetry={onRetry} /> : <Advice retryAt={failure.retryAt} />}
         <RequestId id={failure.requestId} />
       </div>
     </Notice>
@@ -67,6 +67,12 @@ export function Countdown({ seconds }: { seconds: number }) {
       Try again in {wait(seconds)}.
     </span>
   );
+}
+
+// Where the button that failed is still there, the notice only says when pressing it is worth while.
+function Advice({ retryAt }: { retryAt: number | null }) {
+  const seconds = useSecondsUntil(retryAt);
+  return seconds > 0 && <Countdown seconds={seconds} />;
 }
 
 function RetryButton({ retryAt, onRetry }: { retryAt: number | null; onRetry: () => void }) {

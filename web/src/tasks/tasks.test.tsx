@@ -19,11 +19,14 @@ describe('done', () => {
   });
 
   test('goes back when it is refused, and says why beside the task', async () => {
-    const server = signedIn(notes).on(`PATCH ${path}`, () => problem(503, 'UNAVAILABLE', 'Not for the moment.'));
+    const server = signedIn(notes).on(`PATCH ${path}`, () =>
+      problem(503, 'UNAVAILABLE', 'Not for the moment.', { retryAfter: 5000 }),
+    );
     await open(server);
     await click('checkbox', notes.title);
     expect(screen.getByRole('checkbox')).toHaveProperty('checked', false);
     expect(screen.getByRole('alert').textContent).toContain('Not for the moment.');
+    expect(screen.getByRole('alert').textContent).toContain('Try again in 5 s.');
     expect(screen.getByRole('alert').closest('li')).toBe(screen.getByRole('checkbox').closest('li'));
   });
 });
