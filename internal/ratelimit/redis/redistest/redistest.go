@@ -153,7 +153,7 @@ type process struct {
 
 // launch starts redis-server and returns when it accepts connections.
 func launch(args []string) (*process, error) {
-	cmd := exec.Command("redis-server", args...) //nolint:gosec // The arguments are the tests' own.
+	cmd := exec.Command("redis-server", args...) //nolint:gosec,noctx // The arguments are the tests' own; stop ends it.
 	cmd.SysProcAttr = endWithParent()
 	out, in := io.Pipe()
 	cmd.Stdout, cmd.Stderr = in, in
