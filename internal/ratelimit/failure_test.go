@@ -300,6 +300,21 @@ func TestGiveBackInAnOutage(t *testing.T) {
 	}
 }
 
+// A look in an outage decides nothing, so it is neither counted nor an outage's beginning.
+func TestLookInAnOutageCountsNothing(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	l.store.set(func(s *faultyStore) { s.err = errDown })
+	for range 10 {
+		if d := l.Look(t.Context(), ask("open", 0)); d.Outcome != ratelimit.Allowed || !d.Results[0].Degraded {
+			t.Fatalf("%+v", d)
+		}
+	}
+	if l.journal.count("open failed open") != 0 || len(l.journal.began) != 0 {
+		t.Errorf("counted %v, began %v", l.journal.counts, l.journal.began)
+	}
+}
+
 // BenchmarkOutage measures what a decision costs past an open breaker. Of a thousand decisions a second two are probes,
 // which wait for the store to the deadline at most: p99-ns is what the others see.
 func BenchmarkOutage(b *testing.B) {
