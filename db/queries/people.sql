@@ -62,3 +62,10 @@ DELETE FROM forgotten_people WHERE forgotten_at < clock_timestamp() - make_inter
 SELECT user_id, organisation_id FROM forgotten_people
 WHERE identity = sha256(convert_to(@issuer::text || ' ' || @subject::text, 'UTF8'))
   AND forgotten_at >= clock_timestamp() - make_interval(secs => @seconds::float8);
+
+-- name: LockIdentity :exec
+-- Signing in and being removed take turns for one person, so that the one sees what the other has done.
+SELECT pg_advisory_xact_lock(hashtextextended(@issuer::text || ' ' || @subject::text, 0));
+
+-- name: LockIdentityOf :exec
+SELECT pg_advisory_xact_lock(hashtextextended(u.issuer || ' ' || u.subject, 0)) FROM users u WHERE u.id = @id;

@@ -116,6 +116,30 @@ func (q *Queries) ForgottenPerson(ctx context.Context, arg ForgottenPersonParams
 	return i, err
 }
 
+const lockIdentity = `-- name: LockIdentity :exec
+SELECT pg_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 0))
+`
+
+type LockIdentityParams struct {
+	Issuer  string
+	Subject string
+}
+
+// Signing in and being removed take turns for one person, so that the one sees what the other has done.
+func (q *Queries) LockIdentity(ctx context.Context, arg LockIdentityParams) error {
+	_, err := q.db.Exec(ctx, lockIdentity, arg.Issuer, arg.Subject)
+	return err
+}
+
+const lockIdentityOf = `-- name: LockIdentityOf :exec
+SELECT pg_advisory_xact_lock(hashtextextended(u.issuer || ' ' || u.subject, 0)) FROM users u WHERE u.id = $1
+`
+
+func (q *Queries) LockIdentityOf(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, lockIdentityOf, id)
+	return err
+}
+
 const lockPersonalOrganisation = `-- name: LockPersonalOrganisation :exec
 SELECT o.id FROM organisations o JOIN users u ON u.organisation_id = o.id
 WHERE u.id = $1 AND o.personal FOR UPDATE OF o

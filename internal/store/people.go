@@ -110,6 +110,9 @@ const forgottenFor = 25 * time.Hour
 // budgets are counted by id. Ids that are in use already are not changed by them.
 func idsFor(ctx context.Context, q *dbgen.Queries, id Identity) (dbgen.ForgottenPersonRow, error) {
 	ids := dbgen.ForgottenPersonRow{UserID: newID(), OrganisationID: newID()}
+	if err := q.LockIdentity(ctx, dbgen.LockIdentityParams{Issuer: id.Issuer, Subject: id.Subject}); err != nil {
+		return ids, err
+	}
 	before, err := q.ForgottenPerson(ctx, dbgen.ForgottenPersonParams{Issuer: id.Issuer, Subject: id.Subject, Seconds: forgottenFor.Seconds()})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ids, nil
@@ -128,6 +131,9 @@ func idsFor(ctx context.Context, q *dbgen.Queries, id Identity) (dbgen.Forgotten
 // a shared organisation stays there, without their name. The error is ErrNotFound if there is no such user.
 func (s *Store) DeleteUser(ctx context.Context, id uuid.UUID) error {
 	return all(ctx, s, "delete user", func(ctx context.Context, q *dbgen.Queries) error {
+		if err := q.LockIdentityOf(ctx, id); err != nil {
+			return err
+		}
 		if err := q.LockPersonalOrganisation(ctx, id); err != nil {
 			return err
 		}
