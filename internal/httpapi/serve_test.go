@@ -38,9 +38,13 @@ const own = "tasks.export"
 
 func newBench(t *testing.T, h handler) bench {
 	t.Helper()
+	return newBenchOf(t, ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: 5, Window: time.Minute}, h)
+}
+
+func newBenchOf(t testing.TB, limit ratelimit.Limit, h handler) bench {
+	t.Helper()
 	counters := memory.New(memory.Config{})
 	t.Cleanup(counters.Close)
-	limit := ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: 5, Window: time.Minute}
 	limiter, err := ratelimit.New(ratelimit.Config{
 		Budgets: []ratelimit.Budget{{Name: own, Limit: limit, Store: "memory", OnFailure: ratelimit.Open, Enforce: true, MaxCost: 1}},
 		Stores:  map[string]ratelimit.Store{"memory": counters},
@@ -191,6 +195,23 @@ func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusNoContent {
 		t.Errorf("answered %d", resp.StatusCode)
+	}
+}
+
+// BenchmarkRequest compares the way of a request that is charged and logged with gin's own.
+func BenchmarkRequest(b *testing.B) {
+	plain := gin.New()
+	plain.POST("/", func(c *gin.Context) { c.Status(http.StatusNoContent) })
+	limit := ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: ratelimit.MaxLimit, Refill: ratelimit.MaxLimit}
+	whole := newBenchOf(b, limit, func(c *call) error { return c.noContent() })
+	whole.Log = slog.New(slog.DiscardHandler)
+	for name, h := range map[string]http.Handler{"gin": plain, "whole": whole.handler} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", nil))
+			}
+		})
 	}
 }
 
