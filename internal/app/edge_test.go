@@ -235,6 +235,9 @@ func TestSpoofedAddressesShareTheSocketsBudget(t *testing.T) {
 		want(t, s.Do(servertest.Request{Path: "/api/v1/nothing", From: fmt.Sprintf("6.6.6.%d", i)}), http.StatusNotFound)
 	}
 	wantRateLimited(t, s.Do(servertest.Request{Path: "/api/v1/nothing", From: "6.6.6.200"}), "edge", "100 requests per 60s")
+	if n := s.CountLogs("TRUSTED_PROXIES is empty"); n != 1 {
+		t.Errorf("that a proxy may be in front was said %d times, want once", n)
+	}
 }
 
 // Behind the trusted proxy, what stands left of the address that the proxy saw is the client's own claim.

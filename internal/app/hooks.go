@@ -51,10 +51,23 @@ func (s *server) authHooks() auth.Hooks {
 func (s *server) httpHooks() httpapi.Hooks {
 	routes := routeMetrics{metrics: s.metrics}
 	return httpapi.Hooks{
+		UntrustedForward:  s.warnOfForwards(),
 		Observe:           routes.observe,
 		InFlight:          func(delta int) { s.metrics.InFlight.Add(float64(delta)) },
 		UnreadableAddress: s.metrics.UnreadableAddresses.Inc,
 	}
+}
+
+// warnOfForwards says once that a proxy seems to be in front that nobody told of: everybody behind it shares its address.
+// Strangers may send the header too, so with proxies set it means nothing.
+func (s *server) warnOfForwards() func() {
+	if len(s.cfg.TrustedProxies) > 0 {
+		return nil
+	}
+	return sync.OnceFunc(func() {
+		s.log.Warn("requests come with X-Forwarded-For, and TRUSTED_PROXIES is empty: if a proxy is in front, all callers " +
+			"share its address and its budget; set TRUSTED_PROXIES to the proxy's address")
+	})
 }
 
 // routeMetrics binds the counters of each route when it is first asked for. Routes are templates, so there are few.

@@ -58,6 +58,8 @@ type Hooks struct {
 	Observe func(route, method string, status int, took time.Duration)
 	// InFlight is called with +1 and -1.
 	InFlight func(delta int)
+	// UntrustedForward is called for each request that says where it came from, by a peer that is no trusted proxy.
+	UntrustedForward func()
 	// UnreadableAddress is called for each request whose address could not be read.
 	UnreadableAddress func()
 }

@@ -28,6 +28,9 @@ func (s *Server) identify(next http.Handler) http.Handler {
 		}
 		x.client = s.Addresses.Resolve(r.RemoteAddr, r.Header.Values("X-Forwarded-For"))
 		w.Header().Set(api.HeaderRequestID, x.id)
+		if s.Hooks.UntrustedForward != nil && r.Header.Get("X-Forwarded-For") != "" && !s.Addresses.Trusts(r.RemoteAddr) {
+			s.Hooks.UntrustedForward()
+		}
 		next.ServeHTTP(w, withExchange(r, x))
 	})
 }

@@ -91,6 +91,9 @@ func (s *Server) Stop() error { return s.stop() }
 // Logs returns the log records so far with that message.
 func (s *Server) Logs(message string) []map[string]any { return s.logs.with(message) }
 
+// CountLogs counts the log lines so far that contain the text.
+func (s *Server) CountLogs(text string) int { return s.logs.count(text) }
+
 // AwaitLog waits for a log record with that message and returns the first.
 func (s *Server) AwaitLog(message string) map[string]any {
 	s.t.Helper()
@@ -262,6 +265,18 @@ func (l *logs) with(message string) []map[string]any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.find(message)
+}
+
+func (l *logs) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, line := range l.lines {
+		if bytes.Contains(line, []byte(text)) {
+			n++
+		}
+	}
+	return n
 }
 
 func (l *logs) find(message string) []map[string]any {
