@@ -65,8 +65,8 @@ func (s *server) warnOfForwards() func() {
 		return nil
 	}
 	return sync.OnceFunc(func() {
-		s.log.Warn("requests come with X-Forwarded-For, and TRUSTED_PROXIES is empty: if a proxy is in front, all callers " +
-			"share its address and its budget; set TRUSTED_PROXIES to the proxy's address")
+		s.log.Warn("requests come with X-Forwarded-For, and TRUSTED_PROXIES is empty",
+			"fix", "if a proxy is in front, all callers share its address and its budget: set TRUSTED_PROXIES to the proxy's address")
 	})
 }
 
