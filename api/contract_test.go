@@ -77,6 +77,28 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// Sending a request again must do no harm: what is no POST does none by itself.
+func TestPostsOfUsersTakeAKey(t *testing.T) {
+	t.Parallel()
+	for _, r := range api.Routes() {
+		if want := r.Method == http.MethodPost && r.Class == api.ClassUser; r.TakesKey != want {
+			t.Errorf("%s takes an idempotency key: %v, want %v", r.ID, r.TakesKey, want)
+		}
+	}
+}
+
+func TestIsIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"": false, "x": true, "a b": true, " a": false, "a ": false, strings.Repeat("x", 255): true, strings.Repeat("x", 256): false,
+		"a\x00": false, "a\n": false, "é": false, "\x7f": false, `"quoted"`: true, "!~": true,
+	} {
+		if api.IsIdempotencyKey(text) != want {
+			t.Errorf("%q is a key: %v", text, !want)
+		}
+	}
+}
+
 func TestZeroClassProtects(t *testing.T) {
 	t.Parallel()
 	if route := (api.Route{}); !route.Class.NeedsCredential() {
@@ -88,7 +110,7 @@ func TestErrorKinds(t *testing.T) {
 	t.Parallel()
 	want := map[api.Code]int{
 		"RATE_LIMIT_EXCEEDED": 429, "AUTH_FAILED": 401, "FORBIDDEN": 403, "NOT_FOUND": 404, "METHOD_NOT_ALLOWED": 405, "REQUEST_TIMEOUT": 408,
-		"CONFLICT": 409, "PAYLOAD_TOO_LARGE": 413, "UNSUPPORTED_MEDIA_TYPE": 415, "VALIDATION_FAILED": 422, "INVALID_JSON": 400, "BAD_REQUEST": 400,
+		"CONFLICT": 409, "IDEMPOTENCY_KEY_REUSED": 422, "PAYLOAD_TOO_LARGE": 413, "UNSUPPORTED_MEDIA_TYPE": 415, "VALIDATION_FAILED": 422, "INVALID_JSON": 400, "BAD_REQUEST": 400,
 		"LIMITER_UNAVAILABLE": 503, "UNAVAILABLE": 503, "UPSTREAM_FAILED": 502, "INTERNAL": 500,
 	}
 	for _, kind := range api.ErrorKinds() {

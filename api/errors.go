@@ -21,6 +21,7 @@ const (
 	CodePayloadTooLarge      Code = "PAYLOAD_TOO_LARGE"
 	CodeUnsupportedMediaType Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeValidationFailed     Code = "VALIDATION_FAILED"
+	CodeIdempotencyKeyReused Code = "IDEMPOTENCY_KEY_REUSED"
 	CodeInvalidJSON          Code = "INVALID_JSON"
 	CodeBadRequest           Code = "BAD_REQUEST"
 	CodeLimiterUnavailable   Code = "LIMITER_UNAVAILABLE"
@@ -52,6 +53,7 @@ func ErrorKinds() []ErrorKind {
 		{CodePayloadTooLarge, http.StatusRequestEntityTooLarge, "The request body is too large"},
 		{CodeUnsupportedMediaType, http.StatusUnsupportedMediaType, "This route does not take that content type"},
 		{CodeValidationFailed, http.StatusUnprocessableEntity, "Some fields break a rule"},
+		{CodeIdempotencyKeyReused, http.StatusUnprocessableEntity, "This idempotency key belongs to another request"},
 		{CodeRateLimitExceeded, http.StatusTooManyRequests, "Rate limit exceeded"},
 		{CodeInternal, http.StatusInternalServerError, "Something went wrong on the server"},
 		{CodeUpstreamFailed, http.StatusBadGateway, "A service that this route needs gave no usable answer"},
@@ -102,7 +104,8 @@ type Problem struct {
 	Fields []FieldError `json:"fields,omitempty"`
 	// ViolatedPolicies names the budgets that refused, for a 429.
 	ViolatedPolicies []string `json:"violated-policies,omitempty"`
-	// RetryAfter is the milliseconds until the request would be admitted, for a 429 that any wait helps, and a 503.
+	// RetryAfter is the milliseconds until the request would be admitted: for a 429 that any wait helps, a 503, and a 409 whose
+	// idempotency key is at work.
 	RetryAfter int64 `json:"retryAfter,omitempty"`
 	// RetryAfterSeconds is RetryAfter in whole seconds, rounded up, at least 1: what the Retry-After header says.
 	RetryAfterSeconds int64 `json:"retryAfterSeconds,omitempty"`

@@ -15,11 +15,17 @@ const (
 	HeaderRetryAfter      = "Retry-After"
 	HeaderXRetryAfter     = "X-Retry-After"
 	HeaderRequestID       = "X-Request-ID"
+
+	HeaderIdempotencyKey      = "Idempotency-Key"
+	HeaderIdempotencyReplayed = "Idempotency-Replayed"
 )
 
 // ExposedHeaders are the response headers that CORS lets a page of another origin read.
 func ExposedHeaders() []string {
-	return []string{HeaderRateLimitPolicy, HeaderRateLimit, HeaderRetryAfter, HeaderXRetryAfter, HeaderRequestID, "Location", "WWW-Authenticate"}
+	return []string{
+		HeaderRateLimitPolicy, HeaderRateLimit, HeaderRetryAfter, HeaderXRetryAfter, HeaderRequestID, HeaderIdempotencyReplayed,
+		"Location", "WWW-Authenticate",
+	}
 }
 
 // A Policy is one item of RateLimit-Policy: Quota units in any Window.

@@ -55,6 +55,8 @@ type Route struct {
 	ContentType string
 	// Summary is one sentence for the reference.
 	Summary string
+	// TakesKey says that a request may bear an Idempotency-Key: sent again, it is answered again and not done again.
+	TakesKey bool
 	// NoHead is set where a HEAD request would have the effects of the GET.
 	NoHead bool
 }
@@ -125,12 +127,12 @@ func taskRoutes() []Route {
 		},
 		{
 			ID: RouteTasksCreate, Method: http.MethodPost, Path: tasks, Budgets: write, Request: TaskCreate{}, Response: Task{}, Status: http.StatusCreated,
-			Summary: "Creates a task.",
+			TakesKey: true, Summary: "Creates a task.",
 		},
 		{
 			ID: RouteTasksParse, Method: http.MethodPost, Path: tasks + "/parse", Budgets: []string{"tasks.parse", "tasks.parse.burst"},
 			Request: ParseRequest{}, Response: ParseResult{}, Status: http.StatusOK,
-			Summary: "Turns free text into task drafts. Saves nothing.",
+			TakesKey: true, Summary: "Turns free text into task drafts. Saves nothing.",
 		},
 		{
 			ID: RouteTasksExport, Method: http.MethodGet, Path: tasks + "/export", Budgets: []string{"tasks.export"}, Status: http.StatusOK,
@@ -150,7 +152,7 @@ func taskRoutes() []Route {
 		},
 		{
 			ID: RouteReportsCreate, Method: http.MethodPost, Path: BasePath + "/reports", Budgets: []string{"reports.create"}, Request: ReportCreate{}, Response: Report{}, Status: http.StatusCreated,
-			Summary: "Reports a task to the administrators.",
+			TakesKey: true, Summary: "Reports a task to the administrators.",
 		},
 	}
 }

@@ -34,6 +34,19 @@ type IDPKey struct {
 	CreatedAt time.Time
 }
 
+type IdempotencyKey struct {
+	UserID      uuid.UUID
+	Route       string
+	Key         string
+	Fingerprint []byte
+	Claim       uuid.UUID
+	Status      *int32
+	Location    string
+	ContentType string
+	Body        []byte
+	ExpiresAt   time.Time
+}
+
 type LimiterCounter struct {
 	Key       []byte
 	State     []int64

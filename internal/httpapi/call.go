@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"example.com/gatehouse/internal/auth"
 	"example.com/gatehouse/internal/clientip"
 	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/store"
 )
 
 // An exchange is what is known of a request while it is on its way; each step adds to it. It belongs to one goroutine.
@@ -59,6 +61,8 @@ type call struct {
 	*exchange
 	gin *gin.Context
 	row api.Route
+	// claim holds the request's idempotency key; nil without one.
+	claim *store.Claim
 }
 
 func (c *call) request() *http.Request      { return c.gin.Request }
@@ -92,8 +96,8 @@ func (s *Server) serve(route api.Route, h handler) gin.HandlerFunc {
 		c := &call{exchange: exchangeOf(g.Request), gin: g, row: route}
 		c.route = route.Path
 		finished := false
-		defer func() { s.giveBack(c, finished) }()
-		if err := firstError(c, checks); err != nil {
+		defer func() { s.giveBack(c, finished); s.release(c) }()
+		if err := firstError(c, checks); err != nil && !errors.Is(err, errAnswered) {
 			s.fail(g.Writer, g.Request, err)
 		}
 		finished = true
@@ -188,7 +192,7 @@ func (c *call) query() (url.Values, error) {
 }
 
 // json answers with a body of the contract.
-func (c *call) json(status int, body any) error {
+func (c *call) json(status int, body any) error { //nolint:unparam // A handler says its status; those that create use reply.
 	data, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", c.row.ID, err)

@@ -28,6 +28,7 @@ func (s *Server) order() []step {
 		{wrap: s.capBody, why: "no handler reads more than it must"},
 		{check: s.checkOrigin, why: "a forged request of another site is refused before its cookie is looked up"},
 		{check: s.authenticate, why: "the expensive check: who is calling, and may they"},
+		{check: s.replay, why: "a request that was answered is answered again, and spends nothing of what follows"},
 		{check: s.charge, why: "budgets belong to who is calling, so they need to know"},
 	}
 }

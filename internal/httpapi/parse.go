@@ -31,7 +31,8 @@ func (s *Server) tasksParse(c *call) error {
 	if err != nil {
 		return fmt.Errorf("parse text: %w", err)
 	}
-	return c.json(http.StatusOK, parseBody(result))
+	answer, err := jsonAnswer(http.StatusOK, "", parseBody(result))
+	return s.reply(c, answer, err)
 }
 
 func parseBody(result parse.Result) api.ParseResult {

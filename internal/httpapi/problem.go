@@ -20,9 +20,10 @@ type failure struct {
 	fields []api.FieldError
 	// cause goes to the log and never into the body.
 	cause error
-	// allowance, wait and violated describe a 429; a wait of 0 means that none helps.
+	// wait is when the caller may come back; 0 means that no wait helps, or that the code says it.
+	wait time.Duration
+	// allowance and violated describe a 429.
 	allowance string
-	wait      time.Duration
 	violated  []string
 }
 
@@ -52,6 +53,12 @@ func badRequest(detail string) error { return failure{code: api.CodeBadRequest, 
 func failureOf(err error) failure {
 	if f, ok := errors.AsType[failure](err); ok {
 		return f
+	}
+	switch {
+	case errors.Is(err, store.ErrKeyReused):
+		return keyReused(err)
+	case errors.Is(err, store.ErrKeyAtWork):
+		return keyAtWork(err)
 	}
 	var tooLarge *http.MaxBytesError
 	table := []struct {
@@ -94,8 +101,11 @@ func (f failure) problem() api.Problem {
 	}
 	problem := api.NewProblem(f.code, f.detail)
 	problem.Fields = f.fields
-	if problem.Status == http.StatusServiceUnavailable {
-		problem = problem.WithRetry(api.UnavailableRetryAfter)
+	switch {
+	case problem.Status == http.StatusServiceUnavailable:
+		return problem.WithRetry(api.UnavailableRetryAfter)
+	case f.wait > 0:
+		return problem.WithRetry(f.wait)
 	}
 	return problem
 }

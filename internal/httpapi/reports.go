@@ -21,14 +21,17 @@ func (s *Server) reportsCreate(c *call) error {
 		return notFound()
 	}
 	report, err := s.Store.CreateReport(c.context(), store.NewReport{
-		OrgID: c.caller.OrgID, UserID: c.caller.UserID, TaskID: taskID, Reason: in.Reason,
+		OrgID: c.caller.OrgID, UserID: c.caller.UserID, TaskID: taskID, Reason: in.Reason, Keep: keep(c, reportCreated),
 	})
 	if err != nil {
 		return fmt.Errorf("create report: %w", err)
 	}
-	task, _ := api.RouteByID(api.RouteTasksGet)
-	c.gin.Header("Location", task.URL(in.TaskID))
-	return c.json(http.StatusCreated, api.Report{
-		ID: report.ID.String(), TaskID: report.TaskID.String(), Reason: report.Reason, CreatedAt: api.NewTime(report.CreatedAt),
+	answer, err := reportCreated(report)
+	return s.reply(c, answer, err)
+}
+
+func reportCreated(r store.Report) (store.Answer, error) {
+	return jsonAnswer(http.StatusCreated, taskURL(r.TaskID), api.Report{
+		ID: r.ID.String(), TaskID: r.TaskID.String(), Reason: r.Reason, CreatedAt: api.NewTime(r.CreatedAt),
 	})
 }

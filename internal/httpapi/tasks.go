@@ -117,15 +117,24 @@ func (s *Server) tasksCreate(c *call) error {
 	if err != nil {
 		return fmt.Errorf("create task: %w", err)
 	}
-	created, _ := api.RouteByID(api.RouteTasksGet)
-	c.gin.Header("Location", created.URL(task.ID.String()))
-	return c.json(http.StatusCreated, taskBody(task))
+	answer, err := taskCreated(task)
+	return s.reply(c, answer, err)
+}
+
+func taskCreated(t store.Task) (store.Answer, error) {
+	return jsonAnswer(http.StatusCreated, taskURL(t.ID), taskBody(t))
+}
+
+func taskURL(id uuid.UUID) string {
+	route, _ := api.RouteByID(api.RouteTasksGet)
+	return route.URL(id.String())
 }
 
 func newTask(c *call, in api.TaskCreate) store.NewTask {
 	t := store.NewTask{
 		OrgID: c.caller.OrgID, CreatedBy: c.caller.UserID,
 		Title: in.Title, Notes: in.Notes, Priority: string(in.Priority), Tags: in.Tags, Done: in.Done,
+		Keep: keep(c, taskCreated),
 	}
 	if t.Priority == "" {
 		t.Priority = string(api.PriorityNone)

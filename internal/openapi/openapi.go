@@ -131,7 +131,17 @@ func parameters(route api.Route) openapi3.Parameters {
 		p := openapi3.NewQueryParameter(q.Name).WithSchema(schema).WithDescription(q.Why).WithRequired(q.Required)
 		params = append(params, &openapi3.ParameterRef{Value: p})
 	}
+	if route.TakesKey {
+		params = append(params, &openapi3.ParameterRef{Value: idempotencyKey()})
+	}
 	return params
+}
+
+func idempotencyKey() *openapi3.Parameter {
+	schema := openapi3.NewStringSchema().WithMinLength(1).WithMaxLength(api.MaxIdempotencyKey).WithPattern("^[!-~]([ -~]*[!-~])?$")
+	about := "Names the request. Sent again with the same key and body within 24 hours it gets the first answer, is not done again " +
+		"and spends no budget but the edge. Refusals and failures are not kept."
+	return openapi3.NewHeaderParameter(api.HeaderIdempotencyKey).WithSchema(schema).WithDescription(about)
 }
 
 func addBodies(op *openapi3.Operation, route api.Route, schemas *schemas) error {
@@ -171,6 +181,9 @@ func successHeaders(route api.Route) openapi3.Headers {
 	if route.Status == http.StatusCreated || route.Status == http.StatusFound || route.Status == http.StatusSeeOther {
 		headers["Location"] = header("Where to go, or what was made.")
 	}
+	if route.TakesKey {
+		headers[api.HeaderIdempotencyReplayed] = header("true where the answer is that of an earlier request with this key.")
+	}
 	return headers
 }
 
@@ -209,6 +222,9 @@ func failures(route api.Route) []api.ErrorKind {
 	if route.Request != nil {
 		codes = append(codes, api.CodeUnsupportedMediaType)
 	}
+	if route.TakesKey {
+		codes = append(codes, api.CodeConflict)
+	}
 	if route.ID == api.RouteTasksParse {
 		codes = append(codes, api.CodeUpstreamFailed)
 	}
@@ -222,6 +238,9 @@ func addFailure(op *openapi3.Operation, kind api.ErrorKind, schemas *schemas) er
 	}
 	response := openapi3.NewResponse().WithDescription(kind.Message + ".").
 		WithContent(openapi3.NewContentWithSchemaRef(ref, []string{api.ContentTypeProblem}))
+	if kind.Status == http.StatusConflict {
+		response.Headers = openapi3.Headers{api.HeaderRetryAfter: header("Whole seconds to wait.")}
+	}
 	if kind.Status == http.StatusTooManyRequests || kind.Status == http.StatusServiceUnavailable {
 		response.Headers = quotaHeaders()
 		response.Headers[api.HeaderRetryAfter] = header("Whole seconds to wait; absent where no wait helps.")

@@ -64,6 +64,9 @@ func TestDocument(t *testing.T) {
 		if has := op.Responses.Value("401") != nil; has != (route.Class != api.ClassPublic || route.ID == api.RouteAuthLogout) {
 			t.Errorf("%s, class %s: a 401 is described: %v", route.ID, route.Class, has)
 		}
+		if has := op.Parameters.GetByInAndName("header", api.HeaderIdempotencyKey) != nil; has != route.TakesKey || has != (op.Responses.Value("409") != nil) {
+			t.Errorf("%s takes an idempotency key: %v, and the document says %v", route.ID, route.TakesKey, has)
+		}
 		if budgets, _ := op.Extensions["x-budgets"].([]any); len(budgets) != len(route.Charges())+2 {
 			t.Errorf("%s: x-budgets is %v", route.ID, op.Extensions["x-budgets"])
 		}

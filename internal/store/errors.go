@@ -18,6 +18,10 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrConflict: the row, as it was to be, contradicts one that exists or a rule of the schema.
 	ErrConflict = errors.New("conflict")
+	// ErrKeyAtWork: the same request, by its idempotency key, is at work.
+	ErrKeyAtWork = errors.New("request with this idempotency key is at work")
+	// ErrKeyReused: the idempotency key is another request's.
+	ErrKeyReused = errors.New("idempotency key belongs to another request")
 	// ErrInvalidText: a text holds what the database cannot: a NUL character, or bytes that are not UTF-8.
 	ErrInvalidText = errors.New("text holds a NUL character or is not UTF-8")
 	// ErrUnavailable: the database cannot be reached, is shutting down or took too long. Trying again may help.

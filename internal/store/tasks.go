@@ -49,6 +49,8 @@ type NewTask struct {
 	Priority         string
 	Tags             []string
 	Done             bool
+	// Keep, if not nil, keeps the answer that tells of the task.
+	Keep *Keep[Task]
 }
 
 // A TaskChange says what to change of a task: nil keeps.
@@ -66,6 +68,8 @@ type TaskChange struct {
 type NewReport struct {
 	OrgID, TaskID, UserID uuid.UUID
 	Reason                string
+	// Keep, if not nil, keeps the answer that tells of the report.
+	Keep *Keep[Report]
 }
 
 // A Report is a report that was made.
@@ -134,10 +138,11 @@ func (s *Store) Task(ctx context.Context, orgID, id uuid.UUID) (Task, error) {
 	})
 }
 
-// CreateTask makes a task. ErrNotFound: the organisation or the user is gone.
+// CreateTask makes a task. ErrNotFound: the organisation or the user is gone. ErrKeyAtWork: its claim was lost.
 func (s *Store) CreateTask(ctx context.Context, n NewTask) (Task, error) {
-	return oneTask(ctx, s, "make task", func(ctx context.Context, q *dbgen.Queries) (dbgen.Task, error) {
-		return q.CreateTask(ctx, n.params())
+	return writing(ctx, s, "make task", n.Keep, func(ctx context.Context, q *dbgen.Queries) (Task, error) {
+		row, err := q.CreateTask(ctx, n.params())
+		return taskOf(row), err
 	})
 }
 
@@ -181,17 +186,15 @@ func (s *Store) DeleteTask(ctx context.Context, orgID, id uuid.UUID) error {
 	})
 }
 
-// CreateReport reports a task. ErrNotFound: it is not this organisation's, or the user is gone.
+// CreateReport reports a task. ErrNotFound: it is not this organisation's, or the user is gone. ErrKeyAtWork: its claim was
+// lost.
 func (s *Store) CreateReport(ctx context.Context, n NewReport) (Report, error) {
-	row, err := one(ctx, s, "make report", func(ctx context.Context, q *dbgen.Queries) (dbgen.CreateReportRow, error) {
-		return q.CreateReport(ctx, dbgen.CreateReportParams{
+	return writing(ctx, s, "make report", n.Keep, func(ctx context.Context, q *dbgen.Queries) (Report, error) {
+		row, err := q.CreateReport(ctx, dbgen.CreateReportParams{
 			ID: newID(), OrganisationID: n.OrgID, TaskID: n.TaskID, ReportedBy: &n.UserID, Reason: n.Reason,
 		})
+		return Report{ID: row.ID, TaskID: row.TaskID, Reason: row.Reason, CreatedAt: utc(row.CreatedAt)}, err
 	})
-	if err != nil {
-		return Report{}, err
-	}
-	return Report{ID: row.ID, TaskID: row.TaskID, Reason: row.Reason, CreatedAt: utc(row.CreatedAt)}, nil
 }
 
 func oneTask(ctx context.Context, s *Store, doing string, run func(context.Context, *dbgen.Queries) (dbgen.Task, error)) (Task, error) {
