@@ -82,6 +82,7 @@ const (
 	BudgetEdgeCaller   = "edge.caller"
 	BudgetUser         = "user"
 	BudgetOrganisation = "org"
+	BudgetAdmin        = "admin"
 )
 
 // Budgets returns the table of budgets, in the order in which headers list them. It is the only place with the numbers.
@@ -103,6 +104,10 @@ func Budgets() []Budget {
 		{
 			Name: BudgetOrganisation, Limit: 600, Window: time.Minute, Refill: 10, Per: PerOrganisation, Algorithm: Bucket, Place: InRedis, OnFailure: FailOpen, Unit: requests,
 			Why: "Keeps one noisy organisation from spending another's share.",
+		},
+		{
+			Name: BudgetAdmin, Limit: 100, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
+			Why: "Administrators' routes, apart from what the same people spend as users.",
 		},
 		{
 			Name: "tasks.write", Limit: 30, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
@@ -131,6 +136,14 @@ func Budgets() []Budget {
 		{
 			Name: "auth.refresh", Limit: 30, Window: time.Minute, Per: PerSession, Algorithm: Sliding, Place: InPostgres, OnFailure: FailClosed, Unit: requests,
 			Why: "A session is renewed rarely; more is a loop or an attack.",
+		},
+		{
+			Name: "admin.threaddump", Limit: 20, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailLocal, Unit: requests,
+			Why: "Writing down every goroutine stops them all for a moment.",
+		},
+		{
+			Name: "admin.heapdump", Limit: 3, Window: 5 * time.Minute, Per: PerGlobal, Algorithm: Fixed, Place: InPostgres, OnFailure: FailClosed, Unit: "heap dumps",
+			Why: "A heap dump costs memory and time of a process that may be short of both, so everybody together gets few.",
 		},
 	}
 }

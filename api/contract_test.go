@@ -19,6 +19,7 @@ func TestBudgets(t *testing.T) {
 		"edge.caller 1000/1m0s +0 user sliding-window memory local",
 		"user 100/1m0s +0 user sliding-window redis open",
 		"org 600/1m0s +10 organisation token-bucket redis open",
+		"admin 100/1m0s +0 user sliding-window redis open",
 		"tasks.write 30/1m0s +0 user sliding-window redis open",
 		"tasks.parse 10/1m0s +0 user sliding-window redis open",
 		"tasks.parse.burst 3/1s +0 user sliding-window redis open",
@@ -26,6 +27,8 @@ func TestBudgets(t *testing.T) {
 		"reports.create 10/1m0s +0 user sliding-window redis open",
 		"auth.login 10/1m0s +0 address sliding-window postgres closed",
 		"auth.refresh 30/1m0s +0 session sliding-window postgres closed",
+		"admin.threaddump 20/1m0s +0 user sliding-window redis local",
+		"admin.heapdump 3/5m0s +0 global fixed-window postgres closed",
 	}
 	var got []string
 	for _, b := range api.Budgets() {
@@ -64,6 +67,20 @@ func TestRoutes(t *testing.T) {
 		"auth.callback GET /api/v1/auth/callback public []",
 		"auth.refresh POST /api/v1/auth/refresh auth [auth.refresh]",
 		"auth.logout POST /api/v1/auth/logout public []",
+		"admin.reports.list GET /api/v1/admin/reports admin [admin]",
+		"admin.orgs.list GET /api/v1/admin/orgs admin [admin]",
+		"admin.orgs.plan PUT /api/v1/admin/orgs/{id}/plan admin [admin]",
+		"admin.plans.list GET /api/v1/admin/plans admin [admin]",
+		"admin.audit.list GET /api/v1/admin/audit admin [admin]",
+		"admin.throttled GET /api/v1/admin/throttled admin [admin]",
+		"admin.limiter GET /api/v1/admin/limiter admin [admin]",
+		"admin.overrides.list GET /api/v1/admin/overrides admin [admin]",
+		"admin.overrides.put PUT /api/v1/admin/overrides/{scope}/{id}/{budget} admin [admin]",
+		"admin.overrides.delete DELETE /api/v1/admin/overrides/{scope}/{id}/{budget} admin [admin]",
+		"admin.limits.explain GET /api/v1/admin/limits/{scope}/{id} admin [admin]",
+		"admin.limits.reset DELETE /api/v1/admin/limits/{scope}/{id}/{budget} admin [admin]",
+		"admin.threaddump GET /api/v1/admin/threaddump admin [admin.threaddump]",
+		"admin.heapdump POST /api/v1/admin/heapdump admin [admin.heapdump]",
 	}
 	var got []string
 	for _, r := range api.Routes() {

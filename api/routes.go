@@ -18,15 +18,18 @@ const (
 	ClassOptional
 	// ClassPublic looks at no credential and charges the route's own budgets only.
 	ClassPublic
+	// ClassAdmin needs a credential with the role admin, which is checked before any budget but the edge. It charges the
+	// route's own budgets, or else admin.
+	ClassAdmin
 )
 
 // String gives the class's name as openapi.json bears it.
 func (c Class) String() string {
-	return [...]string{"user", "auth", "optional", "public"}[c]
+	return [...]string{"user", "auth", "optional", "public", "admin"}[c]
 }
 
 // NeedsCredential says whether a request without a credential is refused.
-func (c Class) NeedsCredential() bool { return c == ClassUser || c == ClassAuth }
+func (c Class) NeedsCredential() bool { return c == ClassUser || c == ClassAuth || c == ClassAdmin }
 
 // A Param is a query parameter of a route.
 type Param struct {
@@ -80,11 +83,26 @@ const (
 	RouteAuthCallback  = "auth.callback"
 	RouteAuthRefresh   = "auth.refresh"
 	RouteAuthLogout    = "auth.logout"
+
+	RouteAdminReportsList     = "admin.reports.list"
+	RouteAdminOrgsList        = "admin.orgs.list"
+	RouteAdminOrgsPlan        = "admin.orgs.plan"
+	RouteAdminPlansList       = "admin.plans.list"
+	RouteAdminAuditList       = "admin.audit.list"
+	RouteAdminThrottled       = "admin.throttled"
+	RouteAdminLimiter         = "admin.limiter"
+	RouteAdminOverridesList   = "admin.overrides.list"
+	RouteAdminOverridesPut    = "admin.overrides.put"
+	RouteAdminOverridesDelete = "admin.overrides.delete"
+	RouteAdminLimitsExplain   = "admin.limits.explain"
+	RouteAdminLimitsReset     = "admin.limits.reset"
+	RouteAdminThreaddump      = "admin.threaddump"
+	RouteAdminHeapdump        = "admin.heapdump"
 )
 
 // Routes returns the table of routes. A row that the server does not mount, or a mounted route without a row, stops its start.
 func Routes() []Route {
-	return slices.Concat(metaRoutes(), taskRoutes(), authRoutes())
+	return slices.Concat(metaRoutes(), taskRoutes(), authRoutes(), adminRoutes())
 }
 
 func metaRoutes() []Route {
@@ -112,17 +130,23 @@ func metaRoutes() []Route {
 	}
 }
 
+// paging is the query of every list.
+func paging() []Param {
+	return []Param{
+		{Name: "limit", Type: "integer", Why: "Items a page, 1 to 200; 50 if absent."},
+		{Name: "cursor", Type: "string", Why: "nextCursor of the page before."},
+	}
+}
+
 func taskRoutes() []Route {
 	const tasks = BasePath + "/tasks"
 	write := []string{"tasks.write"}
 	return []Route{
 		{
 			ID: RouteTasksList, Method: http.MethodGet, Path: tasks, Response: TaskList{}, Status: http.StatusOK,
-			Query: []Param{
+			Query: append([]Param{
 				{Name: "done", Type: "boolean", Why: "Only finished, or only open, tasks."},
-				{Name: "limit", Type: "integer", Why: "Items a page, 1 to 200; 50 if absent."},
-				{Name: "cursor", Type: "string", Why: "nextCursor of the page before."},
-			},
+			}, paging()...),
 			Summary: "The organisation's tasks, newest first.",
 		},
 		{
@@ -187,6 +211,81 @@ func authRoutes() []Route {
 	}
 }
 
+func adminRoutes() []Route {
+	const (
+		admin    = BasePath + "/admin"
+		override = admin + "/overrides/{scope}/{id}/{budget}"
+		limits   = admin + "/limits/{scope}/{id}"
+	)
+	return []Route{
+		{
+			ID: RouteAdminReportsList, Method: http.MethodGet, Path: admin + "/reports", Class: ClassAdmin, Response: AdminReportList{}, Status: http.StatusOK,
+			Query: paging(), Summary: "What people reported, of all organisations, newest first.",
+		},
+		{
+			ID: RouteAdminOrgsList, Method: http.MethodGet, Path: admin + "/orgs", Class: ClassAdmin, Response: OrganisationList{}, Status: http.StatusOK,
+			Query: paging(), Summary: "All organisations, newest first.",
+		},
+		{
+			ID: RouteAdminOrgsPlan, Method: http.MethodPut, Path: admin + "/orgs/{id}/plan", Class: ClassAdmin, Request: PlanChange{}, Response: Organisation{}, Status: http.StatusOK,
+			Summary: "Puts an organisation on a plan. Its budgets change within a second, on every process.",
+		},
+		{
+			ID: RouteAdminPlansList, Method: http.MethodGet, Path: admin + "/plans", Class: ClassAdmin, Response: PlanList{}, Status: http.StatusOK,
+			Query: paging(), Summary: "The plans and the budgets that they change, smallest first. What a plan does not name it leaves as it is.",
+		},
+		{
+			ID: RouteAdminAuditList, Method: http.MethodGet, Path: admin + "/audit", Class: ClassAdmin, Response: AuditList{}, Status: http.StatusOK,
+			Query: paging(), Summary: "What administrators did, newest first.",
+		},
+		{
+			ID: RouteAdminThrottled, Method: http.MethodGet, Path: admin + "/throttled", Class: ClassAdmin, Response: ThrottledList{}, Status: http.StatusOK,
+			Query: paging()[:1], Summary: "Whom this process refused most in the last hour. Addresses are cut to their network.",
+		},
+		{
+			ID: RouteAdminLimiter, Method: http.MethodGet, Path: admin + "/limiter", Class: ClassAdmin, Response: LimiterStatus{}, Status: http.StatusOK,
+			Summary: "How the limiter of this process is: its stores, and the budgets whose mode decides because a store fails.",
+		},
+		{
+			ID: RouteAdminOverridesList, Method: http.MethodGet, Path: admin + "/overrides", Class: ClassAdmin, Response: OverrideList{}, Status: http.StatusOK,
+			Query: append([]Param{
+				{Name: "scope", Type: "string", Why: "Only those of plan, organisation or user."},
+				{Name: "id", Type: "string", Why: "Only those of this plan, organisation or user; needs scope."},
+			}, paging()...),
+			Summary: "The overrides, newest first, those that have expired included.",
+		},
+		{
+			ID: RouteAdminOverridesPut, Method: http.MethodPut, Path: override, Class: ClassAdmin, Request: OverridePut{}, Response: Override{}, Status: http.StatusOK,
+			Summary: "Changes a budget for a plan, an organisation or a user, in place of an override that is there.",
+		},
+		{
+			ID: RouteAdminOverridesDelete, Method: http.MethodDelete, Path: override, Class: ClassAdmin, Status: http.StatusNoContent,
+			Query: reason(), Summary: "Ends an override.",
+		},
+		{
+			ID: RouteAdminLimitsExplain, Method: http.MethodGet, Path: limits, Class: ClassAdmin, Response: Explanation{}, Status: http.StatusOK,
+			Summary: "Each budget of a user, organisation or address: its numbers, where they come from, and what is spent. Spends none of them.",
+		},
+		{
+			ID: RouteAdminLimitsReset, Method: http.MethodDelete, Path: limits + "/{budget}", Class: ClassAdmin, Status: http.StatusNoContent,
+			Query: reason(), Summary: "Forgets what was spent of a budget.",
+		},
+		{
+			ID: RouteAdminThreaddump, Method: http.MethodGet, Path: admin + "/threaddump", Class: ClassAdmin, Budgets: []string{"admin.threaddump"}, Status: http.StatusOK,
+			Query: reason(), ContentType: "text/plain", NoHead: true, Summary: "The stacks of this process's goroutines.",
+		},
+		{
+			ID: RouteAdminHeapdump, Method: http.MethodPost, Path: admin + "/heapdump", Class: ClassAdmin, Budgets: []string{"admin.heapdump"}, Status: http.StatusOK,
+			Query: reason(), ContentType: "application/octet-stream", Summary: "A profile of this process's heap: where memory was allocated, not what is in it. For go tool pprof.",
+		},
+	}
+}
+
+// reason is the query of administrators' routes without a body.
+func reason() []Param {
+	return []Param{{Name: "reason", Type: "string", Why: "Why, for the audit; at most 1 000 characters."}}
+}
+
 // RouteByID returns the row of an id.
 func RouteByID(id string) (Route, bool) {
 	all := Routes()
@@ -201,8 +300,11 @@ func RouteByID(id string) (Route, bool) {
 // edge comes before and is not among them.
 func (r Route) Charges() []string {
 	own := r.Budgets
-	if r.Class == ClassUser {
+	switch {
+	case r.Class == ClassUser:
 		own = append([]string{BudgetUser, BudgetOrganisation}, own...)
+	case r.Class == ClassAdmin && len(own) == 0:
+		own = []string{BudgetAdmin}
 	}
 	var charges []string
 	for _, b := range Budgets() {

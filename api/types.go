@@ -168,8 +168,8 @@ type LimitStatus struct {
 	ResetMS int64 `json:"resetMs"`
 	// Enforced is false for a budget in shadow: counted, never refusing.
 	Enforced bool `json:"enforced"`
-	// Source is where the numbers come from: table, file, plan, organisation or user.
-	Source string `json:"source"`
+	// Source is where the numbers come from.
+	Source Source `json:"source"`
 	// Store is where it is counted.
 	Store Place `json:"store"`
 	// Degraded says that the store fails and the budget's mode is in force.

@@ -16,6 +16,7 @@ const (
 	MaxTag    = 32
 	MaxText   = 2_000
 	MaxReason = 1_000
+	MaxPlan   = 64
 )
 
 // Pages of lists.
@@ -126,6 +127,46 @@ func (r ReportCreate) Validate() []FieldError {
 		f.addf("taskId", "must be the id of a task")
 	}
 	f.text("reason", r.Reason, MaxReason)
+	return f
+}
+
+// Validate returns every broken rule. Which plans there are is the database's to say.
+func (p PlanChange) Validate() []FieldError {
+	var f faults
+	f.text("plan", p.Plan, MaxPlan)
+	f.text("reason", p.Reason, MaxReason)
+	return f
+}
+
+// Validate returns every broken rule.
+func (r Revocation) Validate() []FieldError {
+	var f faults
+	f.text("reason", r.Reason, MaxReason)
+	return f
+}
+
+// Validate returns the broken rules of the body alone. What the budget allows needs the budget.
+func (o OverridePut) Validate() []FieldError {
+	var f faults
+	switch {
+	case o.Limit == nil && !o.Unlimited:
+		f.addf("limit", "must be given, or unlimited must be true")
+	case o.Limit != nil && o.Unlimited:
+		f.addf("unlimited", "must not be given together with limit")
+	case o.Limit != nil && *o.Limit < 0:
+		f.addf("limit", "must not be negative; 0 denies everything")
+	}
+	if o.RefillPerSecond != nil && *o.RefillPerSecond < 1 {
+		f.addf("refillPerSecond", "must be at least 1")
+	}
+	f.text("reason", o.Reason, MaxReason)
+	return f
+}
+
+// CheckReason returns the broken rules of a reason in a query, which may be absent.
+func CheckReason(reason string) []FieldError {
+	var f faults
+	f.length("reason", reason, MaxReason)
 	return f
 }
 

@@ -60,6 +60,9 @@ func FuzzNormalise(f *testing.F) {
 func TestEndpointsOfTheContractAreTheNormalisedPaths(t *testing.T) {
 	t.Parallel()
 	for _, r := range api.Routes() {
+		if r.Class == api.ClassAdmin {
+			continue // Not for clients, and not all of its segments are ids.
+		}
 		path := r.URL("0198c0de-0000-7000-8000-000000000001", "0198c0de-0000-7000-8000-000000000002")
 		if got, want := endpointOf(r), normalise(path); got != want {
 			t.Errorf("%s: %q, want %q", r.ID, got, want)

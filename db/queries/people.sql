@@ -42,9 +42,6 @@ SELECT o.id, o.name, o.plan, o.created_at,
        (SELECT count(*) FROM users u WHERE u.organisation_id = o.id) AS member_count
 FROM organisations o WHERE o.id = @id;
 
--- name: SetPlan :execrows
-UPDATE organisations SET plan = @plan WHERE id = @id;
-
 -- name: SeedOrganisation :execrows
 INSERT INTO organisations (id, issuer, claim, personal, name, plan)
 VALUES (@id, @issuer, @claim, false, @name, @plan)

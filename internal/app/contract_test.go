@@ -20,6 +20,7 @@ const (
 	user       = `"user";q=100;w=60`
 	org        = `"org";q=600;w=60`
 	write      = `"tasks.write";q=30;w=60`
+	admin      = `"admin";q=100;w=60`
 )
 
 // A routeCase says what is promised of one route. Nothing of it is read from package api, so a budget that is lost
@@ -30,6 +31,19 @@ type routeCase struct {
 	anonymous, known int
 	// policies is RateLimit-Policy of a request with a credential.
 	policies string
+	// admin is the status for an administrator, where others get a 403 and spend the edge alone; policies is then theirs.
+	admin int
+}
+
+// forWhom says what is promised to a caller who is or is not an administrator.
+func (c routeCase) forWhom(isAdmin bool) (status int, policies string) {
+	switch {
+	case c.admin == 0:
+		return c.known, c.policies
+	case isAdmin:
+		return c.admin, c.policies
+	}
+	return http.StatusForbidden, edgeCaller
 }
 
 func routeCases() map[string]routeCase {
@@ -39,24 +53,43 @@ func routeCases() map[string]routeCase {
 		return strings.Trim(strings.Join([]string{edgeCaller, user, org, own}, ", "), ", ")
 	}
 	return map[string]routeCase{
-		"limits.get":     {"GET", "/api/v1/limits", "", 200, 200, public("")},
-		"openapi.get":    {"GET", "/api/v1/openapi.json", "", 200, 200, public("")},
-		"me.get":         {"GET", "/api/v1/me", "", 401, 200, behind("")},
-		"me.delete":      {"DELETE", "/api/v1/me", "", 401, 204, behind(write)},
-		"org.get":        {"GET", "/api/v1/org", "", 401, 200, behind("")},
-		"tasks.list":     {"GET", "/api/v1/tasks", "", 401, 200, behind("")},
-		"tasks.create":   {"POST", "/api/v1/tasks", `{"title":"x"}`, 401, 201, behind(write)},
-		"tasks.parse":    {"POST", "/api/v1/tasks/parse", `{"text":"x"}`, 401, 200, behind(`"tasks.parse";q=10;w=60, "tasks.parse.burst";q=3;w=1`)},
-		"tasks.export":   {"GET", "/api/v1/tasks/export", "", 401, 200, behind(`"tasks.export";q=5;w=60`)},
-		"tasks.get":      {"GET", task, "", 401, 404, behind("")},
-		"tasks.update":   {"PATCH", task, `{}`, 401, 404, behind(write)},
-		"tasks.delete":   {"DELETE", task, "", 401, 404, behind(write)},
-		"reports.create": {"POST", "/api/v1/reports", `{"taskId":"` + id + `","reason":"x"}`, 401, 404, behind(`"reports.create";q=10;w=60`)},
-		"auth.login":     {"GET", "/api/v1/auth/login", "", 302, 302, public(`"auth.login";q=10;w=60`)},
-		"auth.callback":  {"GET", "/api/v1/auth/callback?state=x&code=y", "", 400, 400, public("")},
-		"auth.refresh":   {"POST", "/api/v1/auth/refresh", "", 401, 400, public(`"auth.refresh";q=30;w=60`)},
-		"auth.logout":    {"POST", "/api/v1/auth/logout", "", 200, 200, public("")},
+		"limits.get":     {"GET", "/api/v1/limits", "", 200, 200, public(""), 0},
+		"openapi.get":    {"GET", "/api/v1/openapi.json", "", 200, 200, public(""), 0},
+		"me.get":         {"GET", "/api/v1/me", "", 401, 200, behind(""), 0},
+		"me.delete":      {"DELETE", "/api/v1/me", "", 401, 204, behind(write), 0},
+		"org.get":        {"GET", "/api/v1/org", "", 401, 200, behind(""), 0},
+		"tasks.list":     {"GET", "/api/v1/tasks", "", 401, 200, behind(""), 0},
+		"tasks.create":   {"POST", "/api/v1/tasks", `{"title":"x"}`, 401, 201, behind(write), 0},
+		"tasks.parse":    {"POST", "/api/v1/tasks/parse", `{"text":"x"}`, 401, 200, behind(`"tasks.parse";q=10;w=60, "tasks.parse.burst";q=3;w=1`), 0},
+		"tasks.export":   {"GET", "/api/v1/tasks/export", "", 401, 200, behind(`"tasks.export";q=5;w=60`), 0},
+		"tasks.get":      {"GET", task, "", 401, 404, behind(""), 0},
+		"tasks.update":   {"PATCH", task, `{}`, 401, 404, behind(write), 0},
+		"tasks.delete":   {"DELETE", task, "", 401, 404, behind(write), 0},
+		"reports.create": {"POST", "/api/v1/reports", `{"taskId":"` + id + `","reason":"x"}`, 401, 404, behind(`"reports.create";q=10;w=60`), 0},
+		"auth.login":     {"GET", "/api/v1/auth/login", "", 302, 302, public(`"auth.login";q=10;w=60`), 0},
+		"auth.callback":  {"GET", "/api/v1/auth/callback?state=x&code=y", "", 400, 400, public(""), 0},
+		"auth.refresh":   {"POST", "/api/v1/auth/refresh", "", 401, 400, public(`"auth.refresh";q=30;w=60`), 0},
+		"auth.logout":    {"POST", "/api/v1/auth/logout", "", 200, 200, public(""), 0},
+
+		"admin.reports.list":     forAdmins("GET", "/reports", "", 200, admin),
+		"admin.orgs.list":        forAdmins("GET", "/orgs", "", 200, admin),
+		"admin.orgs.plan":        forAdmins("PUT", "/orgs/"+id+"/plan", `{"plan":"team","reason":"x"}`, 404, admin),
+		"admin.plans.list":       forAdmins("GET", "/plans", "", 200, admin),
+		"admin.audit.list":       forAdmins("GET", "/audit", "", 200, admin),
+		"admin.throttled":        forAdmins("GET", "/throttled", "", 200, admin),
+		"admin.limiter":          forAdmins("GET", "/limiter", "", 200, admin),
+		"admin.overrides.list":   forAdmins("GET", "/overrides", "", 200, admin),
+		"admin.overrides.put":    forAdmins("PUT", "/overrides/user/"+id+"/user", `{"limit":1,"reason":"x"}`, 404, admin),
+		"admin.overrides.delete": forAdmins("DELETE", "/overrides/user/"+id+"/user", "", 404, admin),
+		"admin.limits.explain":   forAdmins("GET", "/limits/user/"+id, "", 404, admin),
+		"admin.limits.reset":     forAdmins("DELETE", "/limits/user/"+id+"/user", "", 404, admin),
+		"admin.threaddump":       forAdmins("GET", "/threaddump", "", 200, `"admin.threaddump";q=20;w=60`),
+		"admin.heapdump":         forAdmins("POST", "/heapdump", "", 200, `"admin.heapdump";q=3;w=300`),
 	}
+}
+
+func forAdmins(method, path, body string, status int, own string) routeCase {
+	return routeCase{method, "/api/v1/admin" + path, body, http.StatusUnauthorized, 0, edgeCaller + ", " + own, status}
 }
 
 // Every route of the contract is protected as promised, and charges what is promised.
@@ -80,15 +113,18 @@ func TestEveryRoute(t *testing.T) {
 			if got := resp.Header.Get("RateLimit-Policy"); c.anonymous == http.StatusUnauthorized && got != edge {
 				t.Errorf("without a credential %s was charged, want the edge alone", got)
 			}
-			request.Token = issuer.Token(route.ID, "org-of-"+route.ID)
-			want(t, s.Do(servertest.Request{Path: "/api/v1/limits", Token: request.Token}), http.StatusOK) // Known from here on.
-			resp = s.Do(request)
-			want(t, resp, c.known)
-			if got := resp.Header.Get("RateLimit-Policy"); got != c.policies {
-				t.Errorf("charged\n%s, want\n%s", got, c.policies)
-			}
-			if resp.Header.Get("Cache-Control") != "no-store" {
-				t.Errorf("Cache-Control is %q", resp.Header.Get("Cache-Control"))
+			for _, roles := range [][]string{nil, {"admin"}} {
+				status, policies := c.forWhom(roles != nil)
+				request.Token = issuer.Token(route.ID+strings.Join(roles, ""), "org-of-"+route.ID, roles...)
+				want(t, s.Do(servertest.Request{Path: "/api/v1/limits", Token: request.Token}), http.StatusOK) // Known from here on.
+				resp = s.Do(request)
+				want(t, resp, status)
+				if got := resp.Header.Get("RateLimit-Policy"); got != policies {
+					t.Errorf("charged\n%s, want\n%s", got, policies)
+				}
+				if resp.Header.Get("Cache-Control") != "no-store" {
+					t.Errorf("Cache-Control is %q", resp.Header.Get("Cache-Control"))
+				}
 			}
 		})
 	}
@@ -140,10 +176,10 @@ func TestEveryRouteBudget(t *testing.T) {
 func TestParseBudgets(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
-	alice := s.Token("alice")
+	carol := s.Token("carol")
 	admitted, burst := 0, 0
 	for admitted < 10 {
-		resp := s.Do(servertest.Request{Method: "POST", Path: "/api/v1/tasks/parse", Token: alice, Body: `{"text":"call Bob tomorrow"}`})
+		resp := s.Do(servertest.Request{Method: "POST", Path: "/api/v1/tasks/parse", Token: carol, Body: `{"text":"call Bob tomorrow"}`})
 		if resp.StatusCode == http.StatusOK {
 			admitted++
 			continue
@@ -158,11 +194,11 @@ func TestParseBudgets(t *testing.T) {
 		}
 		time.Sleep(time.Duration(p.RetryAfter) * time.Millisecond) // The wait that the answer promises to be enough.
 	}
-	resp := s.Do(servertest.Request{Method: "POST", Path: "/api/v1/tasks/parse", Token: alice, Body: `{"text":"x"}`})
+	resp := s.Do(servertest.Request{Method: "POST", Path: "/api/v1/tasks/parse", Token: carol, Body: `{"text":"x"}`})
 	if p := servertest.JSON[api.Problem](t, resp); resp.StatusCode != http.StatusTooManyRequests || !slices.Contains(p.ViolatedPolicies, "tasks.parse") {
 		t.Errorf("the 11th parse: %d %s", resp.StatusCode, resp.Body)
 	}
-	want(t, s.Do(servertest.Request{Path: "/api/v1/tasks", Token: alice}), http.StatusOK)
+	want(t, s.Do(servertest.Request{Path: "/api/v1/tasks", Token: carol}), http.StatusOK)
 }
 
 // What fails before the budgets spends nothing but the edge.
@@ -233,10 +269,10 @@ func TestLimits(t *testing.T) {
 		t.Errorf("without a credential: %+v", anonymous)
 	}
 	want(t, s.Do(servertest.Request{Path: "/api/v1/limits", Token: "a.b.c"}), http.StatusUnauthorized)
-	alice := s.Token("alice")
-	want(t, s.Do(servertest.Request{Path: "/api/v1/me", Token: alice}), http.StatusOK)
-	limits(t, s, alice)
-	got := limits(t, s, alice)
+	carol := s.Token("carol")
+	want(t, s.Do(servertest.Request{Path: "/api/v1/me", Token: carol}), http.StatusOK)
+	limits(t, s, carol)
+	got := limits(t, s, carol)
 	if b := status(t, got, "user"); *b.Remaining != 99 || *b.Limit != 100 || b.WindowSeconds != 60 || b.ResetMS < 1 || b.Source != "table" || b.Store != "memory" || b.Degraded || !b.Enforced {
 		t.Errorf("user: %+v", b)
 	}

@@ -219,11 +219,11 @@ func TestBudgetsBelongToUsers(t *testing.T) {
 	parse := func(token, from string) servertest.Response {
 		return s.Do(servertest.Request{Method: "POST", Path: "/api/v1/reports", Token: token, From: from, Body: `{"taskId":"01890000-0000-7000-8000-000000000000","reason":"x"}`})
 	}
-	for i := range 10 {
+	for i := range 30 {
 		want(t, parse(alice, fmt.Sprintf("203.0.113.%d", 20+i%2)), http.StatusNotFound)
 	}
-	wantRateLimited(t, parse(alice, "203.0.113.20"), "reports.create", "10 requests per 60s")
-	wantRateLimited(t, parse(alice, "203.0.113.22"), "reports.create", "10 requests per 60s")
+	wantRateLimited(t, parse(alice, "203.0.113.20"), "reports.create", "30 requests per 60s")
+	wantRateLimited(t, parse(alice, "203.0.113.22"), "reports.create", "30 requests per 60s")
 	want(t, parse(bob, "203.0.113.20"), http.StatusNotFound)
 }
 

@@ -58,6 +58,16 @@ func (s *server) httpHooks() httpapi.Hooks {
 	}
 }
 
+// allowancesUnread says that overrides could not be read: those last known apply.
+func (s *server) allowancesUnread(err error) {
+	s.log.Warn("overrides could not be read; those last known apply", "error", err)
+}
+
+func (s *server) counterStats() httpapi.CounterStats {
+	stats := s.memory.Stats()
+	return httpapi.CounterStats{Keys: stats.Keys, Evicted: stats.Evicted}
+}
+
 // warnOfForwards says once that a proxy seems to be in front that nobody told of: everybody behind it shares its address.
 // Strangers may send the header too, so with proxies set it means nothing.
 func (s *server) warnOfForwards() func() {

@@ -11,6 +11,7 @@ import (
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/api/spec"
+	"example.com/gatehouse/internal/allowance"
 	"example.com/gatehouse/internal/auth"
 	"example.com/gatehouse/internal/clientip"
 	"example.com/gatehouse/internal/config"
@@ -113,8 +114,10 @@ func (s *server) makeLimiter(ctx context.Context) error {
 		}
 		stores[string(api.InRedis)], timeouts[string(api.InRedis)] = s.redis, s.redis.Timeout()
 	}
+	s.allowances = allowance.New(allowance.Config{Load: s.store.Allowances, Failed: s.allowancesUnread})
 	s.limiter, err = ratelimit.New(ratelimit.Config{
 		Budgets: budgets(s.redis != nil), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
+		Resolve: s.allowances.Resolve,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the limiter: %w", err)
@@ -213,9 +216,9 @@ func (s *server) makeHandler(ctx context.Context) error {
 		return fmt.Errorf("PUBLIC_URL: %w", err)
 	}
 	handler, err := httpapi.New(httpapi.Config{ //nolint:contextcheck // What is given back outlives its request.
-		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Addresses: addresses, Parser: parser, Health: &s.health, Log: s.log,
+		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Allowances: s.allowances, Addresses: addresses, Parser: parser, Health: &s.health, Log: s.log,
 		Routes: api.Routes(), Budgets: api.Budgets(), PublicURL: public, CORSOrigins: s.cfg.CORSOrigins,
-		OpenAPI: spec.OpenAPI(), Pages: web.Files(), DevIDP: s.devIDP, Hooks: s.httpHooks(),
+		OpenAPI: spec.OpenAPI(), Pages: web.Files(), DevIDP: s.devIDP, Hooks: s.httpHooks(), CounterStats: s.counterStats,
 	})
 	if err != nil {
 		return err

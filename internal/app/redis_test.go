@@ -107,9 +107,9 @@ func TestBudgetsInRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	// The deadline is long, because what is tested is not how this machine is loaded.
 	s := servertest.Start(t, servertest.Env{"REDIS_URL": redis.URL + "?read_timeout=2s"})
-	alice := s.Token("alice")
+	carol := s.Token("carol")
 	for i := range 5 {
-		resp := s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: alice})
+		resp := s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: carol})
 		want(t, resp, http.StatusOK)
 		if got, want := resp.Header.Get("RateLimit-Policy"), strings.Join([]string{edgeCaller, user, org, `"tasks.export";q=5;w=60`}, ", "); got != want {
 			t.Fatalf("charged %s, want %s", got, want)
@@ -118,8 +118,8 @@ func TestBudgetsInRedis(t *testing.T) {
 			t.Errorf("left: %s", resp.Header.Get("RateLimit"))
 		}
 	}
-	wantRateLimited(t, s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: alice}), "tasks.export", "5 requests per 60s")
-	budgets := limits(t, s, alice)
+	wantRateLimited(t, s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: carol}), "tasks.export", "5 requests per 60s")
+	budgets := limits(t, s, carol)
 	if b := status(t, budgets, "user"); *b.Remaining != 95 || b.Store != "redis" {
 		t.Errorf("a refused request spent the user budget: %+v", b)
 	}

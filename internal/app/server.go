@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"example.com/gatehouse/internal/allowance"
 	"example.com/gatehouse/internal/auth"
 	"example.com/gatehouse/internal/config"
 	"example.com/gatehouse/internal/devdb"
@@ -54,6 +55,7 @@ type server struct {
 	postgres        *postgres.Store
 	redis           *redis.Store
 	limiter         *ratelimit.Limiter
+	allowances      *allowance.Book
 	auth            *auth.Auth
 	devIDP          http.Handler
 	known           *auth.Known

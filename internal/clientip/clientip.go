@@ -85,6 +85,15 @@ func (r *Resolver) Resolve(remoteAddr string, forwardedFor []string) Client {
 	return Client{Addr: addr, Key: r.key(addr), Readable: true, Forwarded: forwarded}
 }
 
+// Key is what an address is counted under, as Resolve says of it; false if the text is no address.
+func (r *Resolver) Key(address string) (string, bool) {
+	addr, ok := parse(address)
+	if !ok {
+		return "", false
+	}
+	return r.key(carried(addr)), true
+}
+
 // Trusts reports whether the direct peer is a trusted proxy, so that what it says about a request may be believed.
 func (r *Resolver) Trusts(remoteAddr string) bool {
 	peer, ok := parse(remoteAddr)

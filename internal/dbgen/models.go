@@ -10,6 +10,18 @@ import (
 	"github.com/google/uuid"
 )
 
+type Audit struct {
+	ID        uuid.UUID
+	At        time.Time
+	Actor     uuid.UUID
+	Action    string
+	Target    string
+	Before    []byte
+	After     []byte
+	Reason    string
+	RequestID string
+}
+
 type ForgottenPerson struct {
 	Identity       []byte
 	UserID         uuid.UUID
@@ -70,6 +82,32 @@ type Organisation struct {
 	Name      string
 	Plan      string
 	CreatedAt time.Time
+}
+
+type Override struct {
+	ID        uuid.UUID
+	Scope     string
+	Subject   string
+	Budget    string
+	Allowance *int64
+	Refill    *int64
+	Enforce   *bool
+	ExpiresAt *time.Time
+	Reason    string
+	Author    uuid.UUID
+	CreatedAt time.Time
+}
+
+type Plan struct {
+	Name string
+	Rank int32
+}
+
+type PlanBudget struct {
+	Plan      string
+	Budget    string
+	Allowance int64
+	Refill    *int64
 }
 
 type Report struct {

@@ -215,23 +215,6 @@ func (q *Queries) SeedOrganisation(ctx context.Context, arg SeedOrganisationPara
 	return result.RowsAffected(), nil
 }
 
-const setPlan = `-- name: SetPlan :execrows
-UPDATE organisations SET plan = $1 WHERE id = $2
-`
-
-type SetPlanParams struct {
-	Plan string
-	ID   uuid.UUID
-}
-
-func (q *Queries) SetPlan(ctx context.Context, arg SetPlanParams) (int64, error) {
-	result, err := q.db.Exec(ctx, setPlan, arg.Plan, arg.ID)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const upsertMember = `-- name: UpsertMember :one
 WITH organisation AS (
     INSERT INTO organisations AS o (id, issuer, claim, personal, name)

@@ -57,6 +57,8 @@ var rules = map[string]rule{
 	},
 
 	"internal/slidinglog":                {},
+	"internal/frequent":                  {},
+	"internal/allowance":                 {own: []string{"internal/ratelimit", "internal/store"}},
 	"internal/clientip":                  {},
 	"internal/ratelimit":                 {own: []string{"internal/slidinglog"}},
 	"internal/ratelimit/memory":          {own: []string{"internal/ratelimit", "internal/slidinglog"}},
@@ -82,8 +84,8 @@ var rules = map[string]rule{
 
 	"internal/httpapi": {
 		own: []string{
-			"api", "api/spec", "internal/auth", "internal/clientip", "internal/ratelimit", "internal/store",
-			"internal/parse", "internal/telemetry", "web",
+			"api", "api/spec", "internal/allowance", "internal/auth", "internal/clientip", "internal/frequent", "internal/ratelimit",
+			"internal/store", "internal/parse", "internal/telemetry", "web",
 		},
 		modules: []string{gin, uuid},
 	},

@@ -48,10 +48,23 @@ func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
 	case api.PerGlobal:
 		ask.Group, ask.ID = "global", "global"
 	}
-	if p.userID != uuid.Nil {
-		ask.Subject = ratelimit.Subject{User: p.userID.String(), Organisation: p.orgID.String(), Plan: p.plan}
-	}
+	ask.Subject = p.subject(budget)
 	return ask
+}
+
+// subject is whose overrides apply. Nobody's at the edge: it must not cost a look-up, and the budgets there have none.
+func (p payer) subject(budget string) ratelimit.Subject {
+	s := ratelimit.Subject{Plan: p.plan}
+	if budget == api.BudgetEdge || budget == api.BudgetEdgeCaller {
+		return ratelimit.Subject{}
+	}
+	if p.userID != uuid.Nil {
+		s.User = p.userID.String()
+	}
+	if p.orgID != uuid.Nil {
+		s.Organisation = p.orgID.String()
+	}
+	return s
 }
 
 // charge decides everything that the route charges, in one call: all of it, or none.
@@ -65,6 +78,7 @@ func (s *Server) charge(c *call) error {
 		asks[i] = s.ask(name, c.payer(), 1)
 	}
 	c.budgets = s.Limiter.Decide(c.context(), asks...)
+	s.refusals.note(&c.budgets, asks...)
 	setQuotaHeaders(c.writer().Header(), &c.edge, &c.budgets)
 	return s.refusal(&c.budgets)
 }

@@ -19,7 +19,9 @@ func (s *Server) limitEdge(next http.Handler) http.Handler {
 			s.Hooks.UnreadableAddress()
 		}
 		x.credential, x.credentialErr = s.Auth.Credential(r)
-		x.edge = s.Limiter.Decide(r.Context(), s.edgeAsk(x))
+		ask := s.edgeAsk(x)
+		x.edge = s.Limiter.Decide(r.Context(), ask)
+		s.refusals.note(&x.edge, ask)
 		setQuotaHeaders(w.Header(), &x.edge)
 		if err := s.refusal(&x.edge); err != nil {
 			s.fail(w, r, err)
@@ -44,7 +46,9 @@ func (s *Server) moveCharge(c *call, user uuid.UUID) error {
 	if !c.stranger {
 		return nil
 	}
-	moved := s.Limiter.Decide(c.context(), s.ask(api.BudgetEdgeCaller, payer{userID: user}, 1))
+	ask := s.ask(api.BudgetEdgeCaller, payer{userID: user}, 1)
+	moved := s.Limiter.Decide(c.context(), ask)
+	s.refusals.note(&moved, ask)
 	if err := s.refusal(&moved); err != nil {
 		setQuotaHeaders(c.writer().Header(), &c.edge, &moved)
 		return err
@@ -79,6 +83,14 @@ func (s *Server) authenticate(c *call) error {
 	}
 	// Again at each request: the time at which a session ends moves with its use.
 	s.Known.Add(c.credential, caller.UserID, caller.CredentialExpiresAt)
+	return nil
+}
+
+// authorise refuses who lacks the role that the route needs.
+func (s *Server) authorise(c *call) error {
+	if c.row.Class == api.ClassAdmin && !c.caller.Admin {
+		return failure{code: api.CodeForbidden, detail: "This route is for administrators. Whoever was made one a moment ago signs in anew."}
+	}
 	return nil
 }
 

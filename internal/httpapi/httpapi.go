@@ -17,6 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/allowance"
 	"example.com/gatehouse/internal/auth"
 	"example.com/gatehouse/internal/clientip"
 	"example.com/gatehouse/internal/parse"
@@ -26,14 +27,16 @@ import (
 
 // Config is what the server is made of. All of it is required but where a field says otherwise.
 type Config struct {
-	Store     *store.Store
-	Auth      *auth.Auth
-	Known     *auth.Known
-	Limiter   *ratelimit.Limiter
-	Addresses *clientip.Resolver
-	Parser    parse.Parser
-	Health    *Health
-	Log       *slog.Logger
+	Store   *store.Store
+	Auth    *auth.Auth
+	Known   *auth.Known
+	Limiter *ratelimit.Limiter
+	// Allowances is told at once of what is changed here.
+	Allowances *allowance.Book
+	Addresses  *clientip.Resolver
+	Parser     parse.Parser
+	Health     *Health
+	Log        *slog.Logger
 	// Routes and Budgets are the contract's, which tests may narrow.
 	Routes  []api.Route
 	Budgets []api.Budget
@@ -47,6 +50,8 @@ type Config struct {
 	Pages fs.FS
 	// DevIDP answers the development issuer's paths; nil where there is none.
 	DevIDP http.Handler
+	// CounterStats tells of the store of counters in this process.
+	CounterStats func() CounterStats
 	// BodyTimeout is how long a request body may take to arrive; 0 is 10 seconds.
 	BodyTimeout time.Duration
 	Hooks       Hooks
@@ -64,6 +69,13 @@ type Hooks struct {
 	UnreadableAddress func()
 }
 
+// CounterStats is how full the store of counters in this process is.
+type CounterStats struct {
+	Keys int
+	// Evicted counts the keys that were dropped before their time.
+	Evicted int64
+}
+
 // A Server answers requests. It keeps no goroutine of its own.
 type Server struct {
 	Config
@@ -71,6 +83,7 @@ type Server struct {
 	budgets     map[string]api.Budget
 	crossOrigin *http.CrossOriginProtection
 	pending     *pendingLogins
+	refusals    *refusals
 }
 
 // defaultBodyTimeout is generous for 64 KiB on a bad mobile network, and short for a connection that is held on purpose.
@@ -78,7 +91,7 @@ const defaultBodyTimeout = 10 * time.Second
 
 // New mounts the routes. It fails when contract and handlers disagree, or when a route could not be decided in one call.
 func New(cfg Config) (*Server, error) {
-	s := &Server{Config: cfg, budgets: map[string]api.Budget{}, pending: newPendingLogins()}
+	s := &Server{Config: cfg, budgets: map[string]api.Budget{}, pending: newPendingLogins(), refusals: newRefusals()}
 	if s.BodyTimeout == 0 {
 		s.BodyTimeout = defaultBodyTimeout
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -17,8 +18,14 @@ func (s *Server) limitsGet(c *call) error {
 	if c.caller != nil {
 		body.Caller = api.LimitsCaller{Kind: "user", UserID: c.caller.UserID.String(), OrgID: c.caller.OrgID.String(), Plan: c.caller.Plan}
 	}
-	results := s.look(c)
+	var concerned []api.Budget
 	for _, b := range s.Budgets {
+		if s.concerns(c, b) {
+			concerned = append(concerned, b)
+		}
+	}
+	results := s.look(c.context(), c.payer(), concerned)
+	for _, b := range concerned {
 		if r, ok := results[b.Name]; ok {
 			body.Budgets = append(body.Budgets, s.limitStatus(b, r))
 		}
@@ -26,19 +33,18 @@ func (s *Server) limitsGet(c *call) error {
 	return c.json(http.StatusOK, body)
 }
 
-// look asks each store once for all that it counts.
-func (s *Server) look(c *call) map[string]*ratelimit.Result {
-	byStore := map[string][]ratelimit.Ask{}
-	for _, b := range s.Budgets {
-		if !s.concerns(c, b) {
-			continue
-		}
-		store := s.Limiter.Budget(b.Name).Store
-		byStore[store] = append(byStore[store], s.ask(b.Name, c.payer(), 0))
+// look asks each store once for all that it counts in one place.
+func (s *Server) look(ctx context.Context, p payer, budgets []api.Budget) map[string]*ratelimit.Result {
+	type place struct{ store, group string }
+	asks := map[place][]ratelimit.Ask{}
+	for _, b := range budgets {
+		ask := s.ask(b.Name, p, 0)
+		at := place{s.Limiter.Budget(b.Name).Store, ask.Group}
+		asks[at] = append(asks[at], ask)
 	}
 	results := map[string]*ratelimit.Result{}
-	for _, asks := range byStore {
-		d := s.Limiter.Look(c.context(), asks...)
+	for _, together := range asks {
+		d := s.Limiter.Look(ctx, together...)
 		for i := range d.Results {
 			results[d.Results[i].Budget.Name] = &d.Results[i]
 		}
@@ -46,10 +52,14 @@ func (s *Server) look(c *call) map[string]*ratelimit.Result {
 	return results
 }
 
-// concerns says whether a budget is the caller's: without a credential the address's edge alone.
+// concerns says whether a budget is the caller's: without a credential the address's edge alone, without the role none of
+// the administrators'.
 func (s *Server) concerns(c *call, b api.Budget) bool {
 	if c.caller == nil {
 		return b.Name == api.BudgetEdge
+	}
+	if !c.caller.Admin && s.adminsOnly(b.Name) {
+		return false
 	}
 	switch b.Per {
 	case api.PerUser, api.PerOrganisation:
@@ -65,7 +75,7 @@ func (s *Server) concerns(c *call, b api.Budget) bool {
 func (s *Server) limitStatus(b api.Budget, r *ratelimit.Result) api.LimitStatus {
 	status := api.LimitStatus{
 		Name: b.Name, Per: b.Per, Algorithm: b.Algorithm, WindowSeconds: api.CeilSeconds(window(r.Limit)),
-		Enforced: r.Enforced, Source: r.Source, Store: api.Place(r.Budget.Store), Degraded: r.Degraded, Routes: s.chargedBy(b.Name),
+		Enforced: r.Enforced, Source: api.Source(r.Source), Store: api.Place(r.Budget.Store), Degraded: r.Degraded, Routes: s.chargedBy(b.Name),
 	}
 	if r.Unlimited {
 		return status
@@ -75,6 +85,20 @@ func (s *Server) limitStatus(b api.Budget, r *ratelimit.Result) api.LimitStatus 
 		status.Remaining, status.ResetMS = &r.Verdict.Remaining, api.CeilMilliseconds(r.Verdict.Next)
 	}
 	return status
+}
+
+// adminsOnly says whether administrators' routes alone charge the budget.
+func (s *Server) adminsOnly(budget string) bool {
+	routes := 0
+	for _, route := range s.Routes {
+		if !slices.Contains(route.Charges(), budget) {
+			continue
+		}
+		if routes++; route.Class != api.ClassAdmin {
+			return false
+		}
+	}
+	return routes > 0
 }
 
 // chargedBy lists the routes that charge a budget. The edge is charged by all, and lists none.

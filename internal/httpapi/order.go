@@ -27,7 +27,8 @@ func (s *Server) order() []step {
 		{wrap: s.limitEdge, why: "the cheap check protects all that follows: body, routing, authentication"},
 		{wrap: s.capBody, why: "no handler reads more than it must"},
 		{check: s.checkOrigin, why: "a forged request of another site is refused before its cookie is looked up"},
-		{check: s.authenticate, why: "the expensive check: who is calling, and may they"},
+		{check: s.authenticate, why: "the expensive check: who is calling"},
+		{check: s.authorise, why: "nobody without the role may spend an administrator's budget"},
 		{check: s.replay, why: "a request that was answered is answered again, and spends nothing of what follows"},
 		{check: s.charge, why: "budgets belong to who is calling, so they need to know"},
 	}
@@ -77,5 +78,20 @@ func (s *Server) handlers() map[string]handler {
 		api.RouteAuthCallback:  s.authCallback,
 		api.RouteAuthRefresh:   s.authRefresh,
 		api.RouteAuthLogout:    s.authLogout,
+
+		api.RouteAdminReportsList:     s.adminReportsList,
+		api.RouteAdminOrgsList:        s.adminOrgsList,
+		api.RouteAdminOrgsPlan:        s.adminOrgsPlan,
+		api.RouteAdminPlansList:       s.adminPlansList,
+		api.RouteAdminAuditList:       s.adminAuditList,
+		api.RouteAdminThrottled:       s.adminThrottled,
+		api.RouteAdminLimiter:         s.adminLimiter,
+		api.RouteAdminOverridesList:   s.adminOverridesList,
+		api.RouteAdminOverridesPut:    s.adminOverridesPut,
+		api.RouteAdminOverridesDelete: s.adminOverridesDelete,
+		api.RouteAdminLimitsExplain:   s.adminLimitsExplain,
+		api.RouteAdminLimitsReset:     s.adminLimitsReset,
+		api.RouteAdminThreaddump:      s.adminThreaddump,
+		api.RouteAdminHeapdump:        s.adminHeapdump,
 	}
 }

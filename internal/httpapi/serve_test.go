@@ -254,7 +254,7 @@ func TestShadows(t *testing.T) {
 // The order is what the design says, step by step; each line is one kind of step and says why it stands there.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	want := "identify boundBody observe recover secure pages cors limitEdge capBody checkOrigin authenticate replay charge"
+	want := "identify boundBody observe recover secure pages cors limitEdge capBody checkOrigin authenticate authorise replay charge"
 	var got []string
 	for i, step := range (&Server{Config: Config{PublicURL: &url.URL{}}}).order() {
 		if (step.wrap == nil) == (step.check == nil) || step.why == "" {

@@ -1,13 +1,11 @@
 package httpapi
 
 import (
-	"encoding/base64"
 	"encoding/csv"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -15,86 +13,38 @@ import (
 	"example.com/gatehouse/internal/store"
 )
 
-// tasksList answers a page of the organisation's tasks. It asks for one more than it shows, to know whether more follow.
+// tasksList answers a page of the organisation's tasks.
 func (s *Server) tasksList(c *call) error {
 	query, err := c.query()
 	if err != nil {
 		return err
 	}
-	filter, fields := taskFilter(query.Get("done"), query.Get("limit"), query.Get("cursor"))
+	p, fields := page(query)
+	done, fault := doneFilter(query.Get("done"))
+	if fault != nil {
+		fields = append([]api.FieldError{*fault}, fields...)
+	}
 	if err := invalid(fields); err != nil {
 		return err
 	}
-	page := filter.Limit
-	filter.Limit++
-	tasks, err := s.Store.ListTasks(c.context(), c.caller.OrgID, filter)
+	tasks, err := s.Store.ListTasks(c.context(), c.caller.OrgID, store.TaskFilter{Done: done, After: p.After, Limit: more(p).Limit})
 	if err != nil {
 		return fmt.Errorf("list tasks: %w", err)
 	}
-	list := api.TaskList{Items: make([]api.Task, 0, len(tasks))}
-	if len(tasks) > page {
-		tasks = tasks[:page]
-		list.NextCursor = cursorOf(tasks[page-1])
-	}
-	for _, t := range tasks {
-		list.Items = append(list.Items, taskBody(t))
-	}
-	return c.json(http.StatusOK, list)
+	tasks, next := cut(tasks, p, func(t store.Task) store.Cursor { return store.Cursor{CreatedAt: t.CreatedAt, ID: t.ID} })
+	return c.json(http.StatusOK, api.TaskList{Items: bodies(tasks, taskBody), NextCursor: next})
 }
 
-func taskFilter(done, limit, cursor string) (store.TaskFilter, []api.FieldError) {
-	filter := store.TaskFilter{Limit: api.DefaultPage}
-	var faults []api.FieldError
-	add := func(field, message string) { faults = append(faults, api.FieldError{Field: field, Message: message}) }
-	switch done {
+func doneFilter(text string) (*bool, *api.FieldError) {
+	switch text {
 	case "":
+		return nil, nil //nolint:nilnil // Neither a filter nor a fault.
 	case "true", "false":
-		only := done == "true"
-		filter.Done = &only
-	default:
-		add("done", "must be true or false")
+		done := text == "true"
+		return &done, nil
 	}
-	if limit != "" {
-		n, err := strconv.Atoi(limit)
-		if err != nil || n < 1 || n > api.MaxPage {
-			add("limit", fmt.Sprintf("must be a number from 1 to %d", api.MaxPage))
-		}
-		filter.Limit = n
-	}
-	if cursor != "" {
-		after, err := readCursor(cursor)
-		if err != nil {
-			add("cursor", "must be the nextCursor of the page before")
-		}
-		filter.After = after
-	}
-	return filter, faults
+	return nil, &api.FieldError{Field: "done", Message: "must be true or false"}
 }
-
-// cursorOf names a task's place in the list: its time and its id, which together are unique.
-func cursorOf(t store.Task) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(t.CreatedAt.UnixMilli(), 10) + "." + t.ID.String()))
-}
-
-func readCursor(text string) (*store.TaskCursor, error) {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("decode cursor: %w", err)
-	}
-	at, id, _ := strings.Cut(string(data), ".")
-	milli, err := strconv.ParseInt(at, 10, 64)
-	if err != nil || milli < 0 || milli > lastMilli {
-		return nil, fmt.Errorf("read time of cursor %q", at)
-	}
-	taskID, err := uuid.Parse(id)
-	if err != nil {
-		return nil, fmt.Errorf("read id of cursor: %w", err)
-	}
-	return &store.TaskCursor{CreatedAt: time.UnixMilli(milli).UTC(), ID: taskID}, nil
-}
-
-// lastMilli is the end of the year 9999, beyond which a time has no RFC 3339 form.
-const lastMilli = 253_402_300_799_999
 
 func (s *Server) tasksGet(c *call) error {
 	id, err := c.id()

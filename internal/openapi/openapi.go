@@ -113,7 +113,7 @@ func security(class api.Class) *openapi3.SecurityRequirements {
 		return &openapi3.SecurityRequirements{}
 	case api.ClassOptional:
 		either = append(either, openapi3.SecurityRequirement{})
-	case api.ClassUser, api.ClassAuth:
+	case api.ClassUser, api.ClassAuth, api.ClassAdmin:
 	}
 	return &either
 }
@@ -122,7 +122,8 @@ func parameters(route api.Route) openapi3.Parameters {
 	var params openapi3.Parameters
 	for segment := range strings.SplitSeq(route.Path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {
-			p := openapi3.NewPathParameter(strings.TrimSuffix(name, "}")).WithSchema(openapi3.NewUUIDSchema())
+			name = strings.TrimSuffix(name, "}")
+			p := openapi3.NewPathParameter(name).WithSchema(segmentSchema(route, name))
 			params = append(params, &openapi3.ParameterRef{Value: p})
 		}
 	}
@@ -142,6 +143,19 @@ func idempotencyKey() *openapi3.Parameter {
 	about := "Names the request. Sent again with the same key and body within 24 hours it gets the first answer, is not done again " +
 		"and spends no budget but the edge. Refusals and failures are not kept."
 	return openapi3.NewHeaderParameter(api.HeaderIdempotencyKey).WithSchema(schema).WithDescription(about)
+}
+
+// segmentSchema is the schema of a path's segment: an id is a UUID, unless a scope before it says what it is the id of.
+func segmentSchema(route api.Route, name string) *openapi3.Schema {
+	switch {
+	case name == "scope" && route.ID == api.RouteAdminLimitsExplain, name == "scope" && route.ID == api.RouteAdminLimitsReset:
+		return openapi3.NewStringSchema().WithEnum(api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress)
+	case name == "scope":
+		return openapi3.NewStringSchema().WithEnum(api.ScopePlan, api.ScopeOrganisation, api.ScopeUser)
+	case name == "id" && !strings.Contains(route.Path, "{scope}"):
+		return openapi3.NewUUIDSchema()
+	}
+	return openapi3.NewStringSchema()
 }
 
 func addBodies(op *openapi3.Operation, route api.Route, schemas *schemas) error {
@@ -207,13 +221,13 @@ func failures(route api.Route) []api.ErrorKind {
 	if route.Class != api.ClassPublic || route.ID == api.RouteAuthLogout { // To sign out everywhere one must be somebody.
 		codes = append(codes, api.CodeAuthFailed)
 	}
-	if route.Method != http.MethodGet {
+	if route.Method != http.MethodGet || route.Class == api.ClassAdmin {
 		codes = append(codes, api.CodeForbidden)
 	}
 	if strings.Contains(route.Path, "{") || route.ID == api.RouteReportsCreate {
 		codes = append(codes, api.CodeNotFound)
 	}
-	if route.Request != nil || len(route.Query) > 0 {
+	if route.Request != nil || len(route.Query) > 0 || strings.Contains(route.Path, "{scope}") {
 		codes = append(codes, api.CodeValidationFailed)
 	}
 	if route.Method != http.MethodGet {

@@ -75,6 +75,9 @@ func enums() map[reflect.Type][]any {
 	all := map[reflect.Type][]any{
 		reflect.TypeFor[api.Per]():       {api.PerAddress, api.PerUser, api.PerOrganisation, api.PerSession, api.PerGlobal},
 		reflect.TypeFor[api.Algorithm](): {api.Sliding, api.Segments, api.Bucket, api.Fixed},
+		reflect.TypeFor[api.Mode]():      {api.FailOpen, api.FailLocal, api.FailClosed},
+		reflect.TypeFor[api.Scope]():     {api.ScopePlan, api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress},
+		reflect.TypeFor[api.Source]():    {api.SourceTable, api.SourceFile, api.SourcePlan, api.SourceOrganisation, api.SourceUser},
 		reflect.TypeFor[api.Place]():     {api.InMemory, api.InRedis, api.InPostgres, "local"},
 	}
 	for _, p := range api.Priorities() {
@@ -173,17 +176,36 @@ func constraints() map[string]func(*openapi3.Schema) {
 		s.MaxItems, s.UniqueItems = new(uint64(api.MaxTags)), true
 		text(1, api.MaxTag)(s.Items.Value)
 	}
+	// A scope beside it says what it is the id of: a plan's name, an address.
+	anyID := func(s *openapi3.Schema) { s.Format = "" }
+	object := func(s *openapi3.Schema) { s.Type = &openapi3.Types{"object", "null"} }
 	return map[string]func(*openapi3.Schema){
-		"TaskCreate.title":    text(1, api.MaxTitle),
-		"TaskCreate.notes":    text(0, api.MaxNotes),
-		"TaskCreate.tags":     tags,
-		"TaskUpdate.title":    func(s *openapi3.Schema) { notNull(s); text(1, api.MaxTitle)(s) },
-		"TaskUpdate.done":     notNull,
-		"TaskUpdate.notes":    text(0, api.MaxNotes),
-		"TaskUpdate.tags":     tags,
-		"ParseRequest.text":   text(1, api.MaxText),
-		"ReportCreate.reason": text(1, api.MaxReason),
+		"Override.id":                 anyID,
+		"ThrottledKey.id":             anyID,
+		"Explanation.id":              anyID,
+		"AuditEntry.before":           object,
+		"AuditEntry.after":            object,
+		"PlanChange.plan":             text(1, api.MaxPlan),
+		"PlanChange.reason":           text(1, api.MaxReason),
+		"Revocation.reason":           text(1, api.MaxReason),
+		"OverridePut.reason":          text(1, api.MaxReason),
+		"OverridePut.limit":           atLeast(0),
+		"OverridePut.refillPerSecond": atLeast(1),
+		"TaskCreate.title":            text(1, api.MaxTitle),
+		"TaskCreate.notes":            text(0, api.MaxNotes),
+		"TaskCreate.tags":             tags,
+		"TaskUpdate.title":            func(s *openapi3.Schema) { notNull(s); text(1, api.MaxTitle)(s) },
+		"TaskUpdate.done":             notNull,
+		"TaskUpdate.notes":            text(0, api.MaxNotes),
+		"TaskUpdate.tags":             tags,
+		"ParseRequest.text":           text(1, api.MaxText),
+		"ReportCreate.reason":         text(1, api.MaxReason),
 	}
+}
+
+// atLeast is the smallest value of an optional number, which is never null.
+func atLeast(least float64) func(*openapi3.Schema) {
+	return func(s *openapi3.Schema) { notNull(s); s.Min = &least }
 }
 
 // notNull takes null from a field of a merge patch that cannot be cleared.

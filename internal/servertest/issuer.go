@@ -74,13 +74,13 @@ func (i *Issuer) Env() Env {
 	return Env{"OIDC_ISSUER": i.URL, "OIDC_CLIENT_SECRET": "of-the-test", "OIDC_ORG_CLAIM": "org_id"}
 }
 
-// Token returns an access token for a subject of an organisation, good for an hour. Each has its own jti.
-func (i *Issuer) Token(subject, organisation string) string {
+// Token returns an access token for a subject of an organisation with these roles, good for an hour. Each has its own jti.
+func (i *Issuer) Token(subject, organisation string, roles ...string) string {
 	i.t.Helper()
 	now := time.Now()
 	claims := map[string]any{
 		"iss": i.URL, "sub": subject, "aud": "api", "client_id": "mobile", "jti": rand.Text(), "org_id": organisation,
-		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "name": subject, "email": subject + "@example.com",
+		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "name": subject, "email": subject + "@example.com", "roles": roles,
 	}
 	token, err := jwt.Signed(i.signer).Claims(claims).Serialize()
 	if err != nil {

@@ -151,6 +151,29 @@ func (s *Store) DeleteUser(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
+// Member reads a person and their organisation, or ErrNotFound.
+func (s *Store) Member(ctx context.Context, userID uuid.UUID) (Member, error) {
+	row, err := one(ctx, s, "read user", func(ctx context.Context, q *dbgen.Queries) (dbgen.MemberByIDRow, error) {
+		return q.MemberByID(ctx, userID)
+	})
+	if err != nil {
+		return Member{}, err
+	}
+	return memberOf(row.User, row.Organisation), nil
+}
+
+// Names returns the names of users and organisations by their ids; who is gone is left out.
+func (s *Store) Names(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	rows, err := one(ctx, s, "read names", func(ctx context.Context, q *dbgen.Queries) ([]dbgen.NamesOfRow, error) {
+		return q.NamesOf(ctx, ids)
+	})
+	names := make(map[uuid.UUID]string, len(rows))
+	for _, row := range rows {
+		names[row.ID] = row.Name
+	}
+	return names, err
+}
+
 // Organisation reads an organisation, or ErrNotFound.
 func (s *Store) Organisation(ctx context.Context, id uuid.UUID) (Organisation, error) {
 	row, err := one(ctx, s, "read organisation", func(ctx context.Context, q *dbgen.Queries) (dbgen.OrganisationRow, error) {
@@ -162,14 +185,6 @@ func (s *Store) Organisation(ctx context.Context, id uuid.UUID) (Organisation, e
 	return Organisation{
 		ID: row.ID, Name: row.Name, Plan: row.Plan, MemberCount: int(row.MemberCount), CreatedAt: utc(row.CreatedAt),
 	}, nil
-}
-
-// SetPlan puts an organisation on a plan. The error is ErrNotFound for an unknown organisation, ErrConflict for an
-// unknown plan.
-func (s *Store) SetPlan(ctx context.Context, orgID uuid.UUID, plan string) error {
-	return do(ctx, s, "set plan", func(ctx context.Context, q *dbgen.Queries) error {
-		return found(q.SetPlan(ctx, dbgen.SetPlanParams{ID: orgID, Plan: plan}))
-	})
 }
 
 func memberOf(u dbgen.User, o dbgen.Organisation) Member {

@@ -166,14 +166,19 @@ func TestSetPlan(t *testing.T) {
 	t.Parallel()
 	s := storetest.New(t)
 	member := ensure(t, s, alice())
-	if err := s.SetPlan(t.Context(), member.OrgID, "team"); err != nil {
+	act := store.Act{Actor: member.UserID, Action: "admin.orgs.plan", Target: "organisation/x", Reason: "paid", RequestID: "r1"}
+	if err := s.SetPlan(t.Context(), act, member.OrgID, "team"); err != nil {
 		t.Fatal(err)
 	}
 	if m := ensure(t, s, alice()); m.Plan != "team" {
 		t.Errorf("plan is %q, want team", m.Plan)
 	}
-	wantErr(t, s.SetPlan(t.Context(), member.OrgID, "gold"), store.ErrConflict)
-	wantErr(t, s.SetPlan(t.Context(), uuid.New(), "team"), store.ErrNotFound)
+	wantErr(t, s.SetPlan(t.Context(), act, member.OrgID, "gold"), store.ErrUnknownPlan)
+	wantErr(t, s.SetPlan(t.Context(), act, uuid.New(), "team"), store.ErrNotFound)
+	audit := must(s.ListAudit(t.Context(), store.Page{Limit: 10}))(t)
+	if len(audit) != 1 || audit[0].Act != act || string(audit[0].Before) != `{"plan": "free"}` || string(audit[0].After) != `{"plan": "team"}` {
+		t.Errorf("the audit holds %+v, want the one change that was made", audit)
+	}
 }
 
 func TestDeleteUser(t *testing.T) {

@@ -193,11 +193,13 @@ func TestTrace(t *testing.T) {
 	}
 	s := storetest.Open(t, store.Config{URL: storetest.URL(t), Trace: trace})
 	member := ensure(t, s, alice())
-	if err := s.SetPlan(t.Context(), member.OrgID, "gold"); err == nil {
-		t.Fatal("a plan that does not exist was set")
+	nowhere := newTask(member)
+	nowhere.OrgID = uuid.New()
+	if _, err := s.CreateTask(t.Context(), nowhere); err == nil {
+		t.Fatal("a task was made in an organisation that does not exist")
 	}
 	// A transaction begins and ends with statements that have no name of their own.
-	want := []string{"FindMember", "statement", "LockIdentity", "ForgottenPerson", "UpsertMember", "statement", "SetPlan failed"}
+	want := []string{"FindMember", "statement", "LockIdentity", "ForgottenPerson", "UpsertMember", "statement", "CreateTask failed"}
 	if !slices.Equal(ended, want) {
 		t.Errorf("statements traced: %q, want %q", ended, want)
 	}

@@ -30,15 +30,9 @@ type TaskFilter struct {
 	// Done, if not nil, keeps those that are done, or those that are not.
 	Done *bool
 	// After is the last task of the page before; nil begins at the newest.
-	After *TaskCursor
+	After *Cursor
 	// Limit is the most to return, at least 1.
 	Limit int
-}
-
-// A TaskCursor is a task's place in the order: newest first, and by id within one millisecond.
-type TaskCursor struct {
-	CreatedAt time.Time
-	ID        uuid.UUID
 }
 
 // A NewTask is a task to make. Its fields have been validated.
@@ -98,14 +92,8 @@ func (s *Store) ListTasks(ctx context.Context, orgID uuid.UUID, f TaskFilter) ([
 }
 
 func (f TaskFilter) params(orgID uuid.UUID) dbgen.ListTasksParams {
-	// No task is from after the year 9999, the last that the contract can write.
-	before := TaskCursor{CreatedAt: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC), ID: uuid.Max}
-	if f.After != nil {
-		before = *f.After
-	}
-	return dbgen.ListTasksParams{
-		OrganisationID: orgID, BeforeAt: before.CreatedAt, BeforeID: before.ID, PageSize: int32(min(max(f.Limit, 1), 1_000)),
-	}
+	before, size := Page{After: f.After, Limit: f.Limit}.params()
+	return dbgen.ListTasksParams{OrganisationID: orgID, BeforeAt: before.CreatedAt, BeforeID: before.ID, PageSize: size}
 }
 
 // EachTask calls visit with every task of an organisation, newest first, until it returns an error, which EachTask
@@ -127,7 +115,7 @@ func (s *Store) EachTask(ctx context.Context, orgID uuid.UUID, visit func(Task) 
 			return nil
 		}
 		last := page[len(page)-1]
-		filter.After = &TaskCursor{CreatedAt: last.CreatedAt, ID: last.ID}
+		filter.After = &Cursor{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
 }
 

@@ -233,7 +233,7 @@ func TestListTasksPageByPage(t *testing.T) {
 					got = append(got, task.ID)
 				}
 				last := page[len(page)-1]
-				filter.After = &store.TaskCursor{CreatedAt: last.CreatedAt, ID: last.ID}
+				filter.After = &store.Cursor{CreatedAt: last.CreatedAt, ID: last.ID}
 			}
 			if !slices.Equal(got, all) {
 				t.Errorf("pages of %d gave %d tasks, want all %d in order", limit, len(got), len(all))
@@ -261,7 +261,7 @@ func TestListTasksByDone(t *testing.T) {
 	}
 	for want, ids := range map[bool][]uuid.UUID{false: open, true: done} {
 		first := must(s.ListTasks(t.Context(), member.OrgID, store.TaskFilter{Done: &want, Limit: 10}))(t)
-		after := &store.TaskCursor{CreatedAt: first[9].CreatedAt, ID: first[9].ID}
+		after := &store.Cursor{CreatedAt: first[9].CreatedAt, ID: first[9].ID}
 		rest := must(s.ListTasks(t.Context(), member.OrgID, store.TaskFilter{Done: &want, Limit: 10, After: after}))(t)
 		var got []uuid.UUID
 		for _, task := range append(first, rest...) {

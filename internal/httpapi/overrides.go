@@ -1,0 +1,215 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/store"
+)
+
+func overrideScopes() []api.Scope {
+	return []api.Scope{api.ScopePlan, api.ScopeOrganisation, api.ScopeUser}
+}
+
+func (s *Server) adminOverridesList(c *call) error {
+	query, err := c.query()
+	if err != nil {
+		return err
+	}
+	p, faults := page(query)
+	target, fault := overrideFilter(query)
+	if fault != nil {
+		faults = append(faults, *fault)
+	}
+	if err := invalid(faults); err != nil {
+		return err
+	}
+	overrides, err := s.Store.ListOverrides(c.context(), target, more(p))
+	if err != nil {
+		return fmt.Errorf("list overrides: %w", err)
+	}
+	overrides, next := cut(overrides, p, func(o store.SetOverride) store.Cursor { return store.Cursor{CreatedAt: o.CreatedAt, ID: o.ID} })
+	return c.json(http.StatusOK, api.OverrideList{Items: bodies(overrides, overrideBody), NextCursor: next})
+}
+
+func overrideFilter(query url.Values) (store.Target, *api.FieldError) {
+	t := store.Target{Scope: query.Get("scope"), Subject: query.Get("id")}
+	if t.Scope != "" && !slices.Contains(overrideScopes(), api.Scope(t.Scope)) {
+		return t, &api.FieldError{Field: "scope", Message: "must be one of plan, organisation, user"}
+	}
+	if t.Subject != "" && t.Scope == "" {
+		return t, &api.FieldError{Field: "id", Message: "needs scope beside it: say whose id it is"}
+	}
+	return t, nil
+}
+
+func overrideBody(o store.SetOverride) api.Override {
+	return api.Override{
+		Scope: api.Scope(o.Scope), ID: o.Subject, Name: o.Name, Budget: o.Budget, Limit: o.Limit, Unlimited: o.Limit == nil,
+		RefillPerSecond: o.Refill, Enforce: o.Enforce, ExpiresAt: api.NewTimePtr(o.ExpiresAt), Expired: o.Expired, Reason: o.Reason,
+		Author: personBody(o.Author), CreatedAt: api.NewTime(o.CreatedAt),
+	}
+}
+
+// adminOverridesPut sets an override. It applies here at once, and on the other processes within a second.
+func (s *Server) adminOverridesPut(c *call) error {
+	target, name, err := s.overrideTarget(c)
+	if err != nil {
+		return err
+	}
+	in, err := decode[api.OverridePut](c)
+	if err != nil {
+		return err
+	}
+	if err := invalid(s.checkOverride(target, in)); err != nil {
+		return err
+	}
+	act := c.act(targetOf(target), in.Reason)
+	set, err := s.Store.PutOverride(c.context(), act, overrideOf(target, in))
+	if err != nil {
+		return fmt.Errorf("set override: %w", err)
+	}
+	s.Allowances.Forget(target.Scope, target.Subject)
+	s.done(c, act)
+	set.Name, set.Author = name, store.Person{ID: c.caller.UserID, Name: c.caller.Name, Email: c.caller.Email}
+	return c.json(http.StatusOK, overrideBody(set))
+}
+
+func overrideOf(t store.Target, in api.OverridePut) store.Override {
+	o := store.Override{Target: t, Limit: in.Limit, Refill: in.RefillPerSecond, Enforce: in.Enforce, Reason: in.Reason}
+	if in.ExpiresAt != nil {
+		o.ExpiresAt = &in.ExpiresAt.Time
+	}
+	return o
+}
+
+func (s *Server) adminOverridesDelete(c *call) error {
+	reason, err := c.reason()
+	if err != nil {
+		return err
+	}
+	scope, faults := c.scoped(overrideScopes()...)
+	if err := invalid(faults); err != nil {
+		return err
+	}
+	target := store.Target{Scope: string(scope), Subject: c.gin.Param("id"), Budget: c.gin.Param("budget")}
+	act := c.act(targetOf(target), reason)
+	if err := s.Store.DeleteOverride(c.context(), act, target); err != nil {
+		return fmt.Errorf("delete override: %w", err)
+	}
+	s.Allowances.Forget(target.Scope, target.Subject)
+	s.done(c, act)
+	return c.noContent()
+}
+
+// targetOf names an override for the audit.
+func targetOf(t store.Target) string { return t.Scope + "/" + t.Subject + "/" + t.Budget }
+
+// overrideTarget reads from the path what is changed, and for whom, whose name it returns too.
+func (s *Server) overrideTarget(c *call) (store.Target, string, error) {
+	scope, faults := c.scoped(overrideScopes()...)
+	target := store.Target{Scope: string(scope), Subject: c.gin.Param("id"), Budget: c.gin.Param("budget")}
+	if message := s.overridable(scope, target.Budget); len(faults) == 0 && message != "" {
+		faults = append(faults, api.FieldError{Field: "budget", Message: message})
+	}
+	if err := invalid(faults); err != nil {
+		return target, "", err
+	}
+	name, err := s.overridden(c, scope)
+	return target, name, err
+}
+
+// overridable says why a budget cannot be changed for a scope, "" if it can.
+func (s *Server) overridable(scope api.Scope, budget string) string {
+	b, ok := s.budgets[budget]
+	switch {
+	case !ok:
+		return "must be a budget of the table: " + strings.Join(s.budgetNames(), ", ")
+	case budget == api.BudgetEdge || budget == api.BudgetEdgeCaller:
+		return "is decided before it is known who calls: change it for all in BUDGETS_FILE"
+	case b.Per == api.PerAddress || b.Per == api.PerGlobal:
+		return fmt.Sprintf("is counted per %s, so it belongs to no %s: change it for all in BUDGETS_FILE", b.Per, scope)
+	case b.Per == api.PerOrganisation && scope == api.ScopeUser:
+		return "is counted per organisation: change it for the organisation"
+	}
+	return ""
+}
+
+func (s *Server) budgetNames() []string {
+	names := make([]string, len(s.Budgets))
+	for i, b := range s.Budgets {
+		names[i] = b.Name
+	}
+	return names
+}
+
+// overridden reads the name of whom the path names: a plan, an organisation or a user that there is.
+func (s *Server) overridden(c *call, scope api.Scope) (string, error) {
+	if scope == api.ScopePlan {
+		return s.knownPlan(c, c.gin.Param("id"))
+	}
+	id, err := c.id()
+	if err != nil {
+		return "", err
+	}
+	if scope == api.ScopeUser {
+		member, err := s.Store.Member(c.context(), id)
+		return member.Name, err
+	}
+	org, err := s.Store.Organisation(c.context(), id)
+	return org.Name, err
+}
+
+func (s *Server) knownPlan(c *call, plan string) (string, error) {
+	names, err := s.Store.PlanNames(c.context())
+	if err == nil && !slices.Contains(names, plan) {
+		err = notFound()
+	}
+	return plan, err
+}
+
+// checkOverride says what the budget does not allow. The algorithm and the window are the budget's own.
+func (s *Server) checkOverride(t store.Target, in api.OverridePut) []api.FieldError {
+	var faults []api.FieldError
+	add := func(field, message string) { faults = append(faults, api.FieldError{Field: field, Message: message}) }
+	limit := s.Limiter.Budget(t.Budget).Limit
+	if in.RefillPerSecond != nil && limit.Algorithm != ratelimit.TokenBucket {
+		add("refillPerSecond", "belongs to a token bucket, and this budget is none")
+	} else if in.RefillPerSecond != nil {
+		limit.Refill = *in.RefillPerSecond
+	}
+	if in.Limit != nil {
+		limit.N = *in.Limit
+	}
+	if err := limit.Check(); err != nil {
+		add("limit", err.Error())
+	}
+	if err := s.underEdge(t.Budget, in); err != nil {
+		add("limit", err.Error())
+	}
+	if in.ExpiresAt != nil && !in.ExpiresAt.After(time.Now()) {
+		add("expiresAt", "must be in the future")
+	}
+	return faults
+}
+
+// underEdge holds user under what the edge lets one person through to: more would be promised than is kept.
+func (s *Server) underEdge(budget string, in api.OverridePut) error {
+	edge := s.Limiter.Budget(api.BudgetEdgeCaller)
+	if budget != api.BudgetUser || edge == nil || edge.Unlimited {
+		return nil
+	}
+	if in.Unlimited {
+		return fmt.Errorf("user cannot be unlimited while %s is %d: set a limit up to that", edge.Name, edge.Limit.N)
+	}
+	if in.Limit != nil && *in.Limit > edge.Limit.N {
+		return fmt.Errorf("must be at most %d, the limit of %s", edge.Limit.N, edge.Name)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"example.com/gatehouse/internal/dbgen"
+)
+
+// An Act is what an administrator does, and why.
+type Act struct {
+	Actor uuid.UUID
+	// Action is the id of the route, Target what it is done to.
+	Action, Target string
+	// Reason is the administrator's own words.
+	Reason    string
+	RequestID string
+}
+
+// An AuditEntry is an act that was done.
+type AuditEntry struct {
+	ID    uuid.UUID
+	At    time.Time
+	Actor Person
+	Act   Act
+	// Before and After are JSON objects; nil where there was nothing, or is nothing now.
+	Before, After []byte
+}
+
+// WriteAudit writes down an act that changes nothing in the database.
+func (s *Store) WriteAudit(ctx context.Context, act Act) error {
+	return do(ctx, s, "write audit", func(ctx context.Context, q *dbgen.Queries) error {
+		return act.write(ctx, q, nil, nil)
+	})
+}
+
+// ListAudit returns a page of the audit, newest first.
+func (s *Store) ListAudit(ctx context.Context, p Page) ([]AuditEntry, error) {
+	before, size := p.params()
+	rows, err := one(ctx, s, "list audit", func(ctx context.Context, q *dbgen.Queries) ([]dbgen.ListAuditRow, error) {
+		return q.ListAudit(ctx, dbgen.ListAuditParams{BeforeAt: before.CreatedAt, BeforeID: before.ID, PageSize: size})
+	})
+	entries := make([]AuditEntry, len(rows))
+	for i, row := range rows {
+		e := row.Audit
+		entries[i] = AuditEntry{
+			ID: e.ID, At: utc(e.At), Actor: Person{ID: e.Actor, Name: row.ActorName, Email: row.ActorEmail},
+			Act:    Act{Actor: e.Actor, Action: e.Action, Target: e.Target, Reason: e.Reason, RequestID: e.RequestID},
+			Before: e.Before, After: e.After,
+		}
+	}
+	return entries, err
+}
+
+// write puts the act into the audit, in the transaction of what it changes.
+func (a Act) write(ctx context.Context, q *dbgen.Queries, before, after any) error {
+	was, err := record(before)
+	if err != nil {
+		return err
+	}
+	is, err := record(after)
+	if err != nil {
+		return err
+	}
+	return q.WriteAudit(ctx, dbgen.WriteAuditParams{
+		ID: newID(), Actor: a.Actor, Action: a.Action, Target: a.Target, Before: was, After: is, Reason: a.Reason, RequestID: a.RequestID,
+	})
+}
+
+// record is a state as JSON, nil for none.
+func record(state any) ([]byte, error) {
+	if state == nil {
+		return nil, nil
+	}
+	data, err := json.Marshal(state)
+	if err != nil {
+		return nil, fmt.Errorf("encode for the audit: %w", err)
+	}
+	return data, nil
+}
