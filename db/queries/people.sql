@@ -66,3 +66,9 @@ SELECT pg_advisory_xact_lock(hashtextextended(@issuer::text || ' ' || @subject::
 
 -- name: LockIdentityOf :exec
 SELECT pg_advisory_xact_lock(hashtextextended(u.issuer || ' ' || u.subject, 0)) FROM users u WHERE u.id = @id;
+
+-- name: UserIdentity :one
+SELECT issuer, subject FROM users WHERE id = @id;
+
+-- name: UserID :one
+SELECT id FROM users WHERE issuer = @issuer AND subject = @subject;

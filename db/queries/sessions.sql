@@ -1,11 +1,11 @@
 -- name: CreateLogin :exec
-INSERT INTO logins (state_hash, verifier, nonce, return_to, expires_at)
-VALUES (@state_hash, @verifier, @nonce, @return_to, @expires_at);
+INSERT INTO logins (state_hash, verifier, nonce, return_to, charge, expires_at)
+VALUES (@state_hash, @verifier, @nonce, @return_to, @charge, @expires_at);
 
 -- name: TakeLogin :one
 -- Deleting is the taking: of two callers with one state, one gets the row.
 DELETE FROM logins WHERE state_hash = @state_hash AND expires_at > now()
-RETURNING verifier, nonce, return_to, expires_at;
+RETURNING verifier, nonce, return_to, charge, created_at, expires_at;
 
 -- name: PruneLogins :exec
 -- A bounded batch; what another process is pruning is passed over.
@@ -50,6 +50,12 @@ DELETE FROM sessions WHERE id = @id;
 
 -- name: DeleteSessionsOf :exec
 DELETE FROM sessions WHERE user_id = @user_id;
+
+-- name: DeleteSessionsBySID :many
+-- The sessions of one session at the issuer; a subject that is given must be theirs.
+DELETE FROM sessions WHERE sid = @sid AND user_id IN (
+    SELECT u.id FROM users u WHERE u.issuer = @issuer AND (@subject::text = '' OR u.subject = @subject)
+) RETURNING user_id;
 
 -- name: PruneSessions :exec
 DELETE FROM sessions WHERE sessions.id IN (

@@ -22,6 +22,14 @@ type Audit struct {
 	RequestID string
 }
 
+type Change struct {
+	Transaction uint64
+	ID          int64
+	Kind        string
+	Subject     string
+	At          time.Time
+}
+
 type ForgottenPerson struct {
 	Identity       []byte
 	UserID         uuid.UUID
@@ -72,6 +80,12 @@ type Login struct {
 	ReturnTo  string
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	Charge    []byte
+}
+
+type LogoutToken struct {
+	Key       []byte
+	ExpiresAt time.Time
 }
 
 type Organisation struct {
@@ -117,6 +131,14 @@ type Report struct {
 	ReportedBy     *uuid.UUID
 	Reason         string
 	CreatedAt      time.Time
+}
+
+type Revocation struct {
+	Kind      string
+	Key       []byte
+	UserID    *uuid.UUID
+	At        time.Time
+	ExpiresAt time.Time
 }
 
 type Secret struct {

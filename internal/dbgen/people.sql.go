@@ -286,3 +286,35 @@ func (q *Queries) UpsertMember(ctx context.Context, arg UpsertMemberParams) (Ups
 	)
 	return i, err
 }
+
+const userID = `-- name: UserID :one
+SELECT id FROM users WHERE issuer = $1 AND subject = $2
+`
+
+type UserIDParams struct {
+	Issuer  string
+	Subject string
+}
+
+func (q *Queries) UserID(ctx context.Context, arg UserIDParams) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, userID, arg.Issuer, arg.Subject)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
+}
+
+const userIdentity = `-- name: UserIdentity :one
+SELECT issuer, subject FROM users WHERE id = $1
+`
+
+type UserIdentityRow struct {
+	Issuer  string
+	Subject string
+}
+
+func (q *Queries) UserIdentity(ctx context.Context, id uuid.UUID) (UserIdentityRow, error) {
+	row := q.db.QueryRow(ctx, userIdentity, id)
+	var i UserIdentityRow
+	err := row.Scan(&i.Issuer, &i.Subject)
+	return i, err
+}

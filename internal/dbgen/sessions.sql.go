@@ -13,8 +13,8 @@ import (
 )
 
 const createLogin = `-- name: CreateLogin :exec
-INSERT INTO logins (state_hash, verifier, nonce, return_to, expires_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO logins (state_hash, verifier, nonce, return_to, charge, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6)
 `
 
 type CreateLoginParams struct {
@@ -22,6 +22,7 @@ type CreateLoginParams struct {
 	Verifier  string
 	Nonce     string
 	ReturnTo  string
+	Charge    []byte
 	ExpiresAt time.Time
 }
 
@@ -31,6 +32,7 @@ func (q *Queries) CreateLogin(ctx context.Context, arg CreateLoginParams) error 
 		arg.Verifier,
 		arg.Nonce,
 		arg.ReturnTo,
+		arg.Charge,
 		arg.ExpiresAt,
 	)
 	return err
@@ -76,6 +78,39 @@ func (q *Queries) DeleteSession(ctx context.Context, id uuid.UUID) (int64, error
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const deleteSessionsBySID = `-- name: DeleteSessionsBySID :many
+DELETE FROM sessions WHERE sid = $1 AND user_id IN (
+    SELECT u.id FROM users u WHERE u.issuer = $2 AND ($3::text = '' OR u.subject = $3)
+) RETURNING user_id
+`
+
+type DeleteSessionsBySIDParams struct {
+	SID     string
+	Issuer  string
+	Subject string
+}
+
+// The sessions of one session at the issuer; a subject that is given must be theirs.
+func (q *Queries) DeleteSessionsBySID(ctx context.Context, arg DeleteSessionsBySIDParams) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, deleteSessionsBySID, arg.SID, arg.Issuer, arg.Subject)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []uuid.UUID{}
+	for rows.Next() {
+		var user_id uuid.UUID
+		if err := rows.Scan(&user_id); err != nil {
+			return nil, err
+		}
+		items = append(items, user_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const deleteSessionsOf = `-- name: DeleteSessionsOf :exec
@@ -226,13 +261,15 @@ func (q *Queries) RotateSession(ctx context.Context, arg RotateSessionParams) (i
 
 const takeLogin = `-- name: TakeLogin :one
 DELETE FROM logins WHERE state_hash = $1 AND expires_at > now()
-RETURNING verifier, nonce, return_to, expires_at
+RETURNING verifier, nonce, return_to, charge, created_at, expires_at
 `
 
 type TakeLoginRow struct {
 	Verifier  string
 	Nonce     string
 	ReturnTo  string
+	Charge    []byte
+	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
@@ -244,6 +281,8 @@ func (q *Queries) TakeLogin(ctx context.Context, stateHash []byte) (TakeLoginRow
 		&i.Verifier,
 		&i.Nonce,
 		&i.ReturnTo,
+		&i.Charge,
+		&i.CreatedAt,
 		&i.ExpiresAt,
 	)
 	return i, err

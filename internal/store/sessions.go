@@ -17,7 +17,10 @@ type Login struct {
 	StateHash       []byte
 	Verifier, Nonce string
 	ReturnTo        string
-	ExpiresAt       time.Time
+	// Charge is what the sign-in was charged, in the form of who will give it back; it may be empty.
+	Charge []byte
+	// CreatedAt is when it began, by the database's clock.
+	CreatedAt, ExpiresAt time.Time
 }
 
 // A NewSession is what a sign-in ends in.
@@ -28,6 +31,8 @@ type NewSession struct {
 	RolesAt   time.Time
 	// SID and IDToken are the issuer's id of its session and its ID token, either may be empty.
 	SID, IDToken string
+	// BeganAt is when the sign-in was begun (Login.CreatedAt): a revocation since then makes it worthless.
+	BeganAt time.Time
 	// IdleFor is how long the session lives without use, MaxFor how long it lives at all.
 	IdleFor, MaxFor time.Duration
 }
@@ -53,7 +58,8 @@ func (s *Store) CreateLogin(ctx context.Context, l Login) error {
 			return err
 		}
 		return q.CreateLogin(ctx, dbgen.CreateLoginParams{
-			StateHash: l.StateHash, Verifier: l.Verifier, Nonce: l.Nonce, ReturnTo: l.ReturnTo, ExpiresAt: l.ExpiresAt,
+			StateHash: l.StateHash, Verifier: l.Verifier, Nonce: l.Nonce, ReturnTo: l.ReturnTo, Charge: bytesOf(l.Charge),
+			ExpiresAt: l.ExpiresAt,
 		})
 	})
 }
@@ -67,15 +73,20 @@ func (s *Store) TakeLogin(ctx context.Context, stateHash []byte) (Login, error) 
 		return Login{}, err
 	}
 	return Login{
-		StateHash: stateHash, Verifier: row.Verifier, Nonce: row.Nonce, ReturnTo: row.ReturnTo, ExpiresAt: utc(row.ExpiresAt),
+		StateHash: stateHash, Verifier: row.Verifier, Nonce: row.Nonce, ReturnTo: row.ReturnTo, Charge: row.Charge,
+		CreatedAt: utc(row.CreatedAt), ExpiresAt: utc(row.ExpiresAt),
 	}, nil
 }
 
-// CreateSession begins a session. ErrNotFound: the user is gone.
+// CreateSession begins a session. ErrNotFound: the user is gone. ErrConflict: what the sign-in stands on was revoked
+// after it had begun.
 func (s *Store) CreateSession(ctx context.Context, n NewSession) (Session, error) {
 	var session Session
 	err := all(ctx, s, "make session", func(ctx context.Context, q *dbgen.Queries) error {
 		if err := q.PruneSessions(ctx); err != nil {
+			return err
+		}
+		if err := n.checkRevoked(ctx, q); err != nil {
 			return err
 		}
 		if err := q.CreateSession(ctx, n.params()); err != nil {
@@ -86,6 +97,26 @@ func (s *Store) CreateSession(ctx context.Context, n NewSession) (Session, error
 		return err
 	})
 	return session, err
+}
+
+// checkRevoked takes turns with revoking, so that of the two the later one sees the other.
+func (n NewSession) checkRevoked(ctx context.Context, q *dbgen.Queries) error {
+	id, err := q.UserIdentity(ctx, n.UserID)
+	if err != nil {
+		return err
+	}
+	if err := q.LockIdentity(ctx, dbgen.LockIdentityParams(id)); err != nil {
+		return err
+	}
+	user, session := KeyOf(id.Issuer, id.Subject), KeyOf(id.Issuer, n.SID)
+	if err := q.LockInTransaction(ctx, lockOfSID(session)); err != nil {
+		return err
+	}
+	revoked, err := q.IsRevoked(ctx, dbgen.IsRevokedParams{UserKey: user[:], BeganAt: n.BeganAt, SessionKey: session[:]})
+	if err == nil && revoked {
+		return ErrConflict
+	}
+	return err
 }
 
 func (n NewSession) params() dbgen.CreateSessionParams {
@@ -157,6 +188,14 @@ func (s *Store) DeleteSessionsOf(ctx context.Context, userID uuid.UUID) error {
 	return do(ctx, s, "delete sessions of user", func(ctx context.Context, q *dbgen.Queries) error {
 		return q.DeleteSessionsOf(ctx, userID)
 	})
+}
+
+// bytesOf is a value as the database wants it: an empty one is not NULL.
+func bytesOf(value []byte) []byte {
+	if value == nil {
+		return []byte{}
+	}
+	return value
 }
 
 // list is a list as the database wants it: an empty one is not NULL.

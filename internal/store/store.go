@@ -47,6 +47,7 @@ type Store struct {
 	pool    *pgxpool.Pool
 	queries *dbgen.Queries
 	direct  *pgx.ConnConfig
+	feed    feed
 }
 
 // Open makes a Store. It does not connect: the database may come up later. The error is that of an unusable URL.
