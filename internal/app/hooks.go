@@ -45,6 +45,7 @@ func (s *server) authHooks() auth.Hooks {
 	return auth.Hooks{
 		SessionLookup: s.metrics.SessionLookups.Inc, TokenCheck: s.metrics.TokenChecks.Inc,
 		KeyFetch: s.metrics.KeyFetches.Inc, KeyFetchSpared: s.metrics.KeyFetchesSpared.Inc, SignIn: s.metrics.SignIn,
+		Revoked: s.known.RemoveUser,
 	}
 }
 

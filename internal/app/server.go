@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -59,6 +60,8 @@ type server struct {
 	auth            *auth.Auth
 	devIDP          http.Handler
 	known           *auth.Known
+	// following ends when the changes are no longer followed.
+	following sync.WaitGroup
 }
 
 // listen binds both addresses, and fills in the settings that follow from the port.
@@ -142,6 +145,9 @@ func (s *server) start(ctx, work context.Context) error {
 			return err
 		}
 	}
+	if err := s.followChanges(ctx, work); err != nil {
+		return err
+	}
 	s.health.Set(httpapi.Ready)
 	go s.watchSchema(work)
 	s.log.InfoContext(ctx, "ready", "url", s.cfg.PublicURL)
@@ -220,6 +226,7 @@ func (s *server) shutDown(ctx context.Context, public, admin *http.Server) error
 // close takes down what came up, last first.
 func (s *server) close() error {
 	var faults []error
+	s.following.Wait() // It ended with the work.
 	if s.limiter != nil {
 		s.limiter.Close()
 	}

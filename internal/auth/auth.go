@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"example.com/gatehouse/internal/store"
 )
 
@@ -79,17 +81,21 @@ type Hooks struct {
 	KeyFetch func()
 	// KeyFetchSpared is called when the gate answers from the last good key set instead.
 	KeyFetchSpared func()
+	// Revoked is called with a user of whom something was revoked, in this process or another: what is remembered of their
+	// credentials is to be forgotten.
+	Revoked func(userID uuid.UUID)
 	// SignIn is called at the end of each sign-in, with "ok" or the code of its failure.
 	SignIn func(code string)
 }
 
 // An Auth authenticates requests and runs the web's sign-in. It is safe for concurrent use.
 type Auth struct {
-	cfg      Config
-	store    *store.Store
-	client   *http.Client
-	gate     *keyGate
-	provider atomic.Pointer[provider]
+	cfg         Config
+	store       *store.Store
+	client      *http.Client
+	gate        *keyGate
+	provider    atomic.Pointer[provider]
+	revocations revocations
 }
 
 // New checks the configuration, all of it at once, and makes an Auth. It reaches neither the issuer nor the database.

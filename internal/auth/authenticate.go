@@ -52,6 +52,9 @@ func (a *Auth) authenticateBearer(ctx context.Context, raw string) (Caller, erro
 	if err != nil {
 		return Caller{}, err
 	}
+	if err := a.checkRevoked(token); err != nil {
+		return Caller{}, err
+	}
 	member, err := a.store.EnsureUser(ctx, token.identity)
 	if err != nil {
 		return Caller{}, unavailable("find the token's user", err)
@@ -61,6 +64,9 @@ func (a *Auth) authenticateBearer(ctx context.Context, raw string) (Caller, erro
 
 // errPending is the answer to what needs the issuer before it was discovered.
 var errPending = fmt.Errorf("%w: the issuer has not been discovered yet", ErrUnavailable)
+
+// errUnread is why no token is accepted before Apply was called for the first time.
+var errUnread = errors.New("what is revoked has not been read yet")
 
 // unavailable wraps a failure that says nothing about the credential.
 func unavailable(doing string, err error) error {

@@ -28,7 +28,7 @@ func asymmetric() []string {
 
 // An accessToken is what a verified access token says.
 type accessToken struct {
-	id              string
+	id, sid         string
 	identity        store.Identity
 	roles           []string
 	issued, expires time.Time
@@ -60,7 +60,7 @@ func (a *Auth) accessToken(token *oidc.IDToken, c claims) (accessToken, error) {
 		return accessToken{}, err
 	}
 	return accessToken{
-		id: c.text("jti"), identity: identity, roles: c.list(a.cfg.RolesClaim),
+		id: c.text("jti"), sid: c.text("sid"), identity: identity, roles: c.list(a.cfg.RolesClaim),
 		issued: token.IssuedAt, expires: token.Expiry,
 	}, nil
 }
@@ -95,6 +95,8 @@ func (a *Auth) checkClaims(c claims) error {
 		return invalid("the token has no iat")
 	case c.time("iat").After(latest):
 		return invalid("the token was issued in the future")
+	case c.time("iat").Add(store.TokenLife).Before(a.cfg.Now().Add(-leeway)):
+		return invalid("the token was issued more than %v ago", store.TokenLife)
 	case c.has("nbf") && c.time("nbf").After(latest):
 		return invalid("the token is not valid yet")
 	}

@@ -48,6 +48,7 @@ func TestBadAccessTokens(t *testing.T) {
 		{"not valid yet", with("nbf", start().Add(31*time.Second).Unix())},
 		{"issued in the future", with("iat", start().Add(31*time.Second).Unix())},
 		{"issued in ten hours", with("iat", start().Add(10*time.Hour).Unix())},
+		{"issued more than a day ago", with("iat", start().Add(-24*time.Hour-31*time.Second).Unix())},
 		{"no iat", without("iat")},
 		{"iat that is no number", with("iat", "now")},
 		{"no jti", without("jti")},

@@ -209,5 +209,6 @@ func newAuth(tb testing.TB, cfg Config) *Auth {
 	if err := a.discover(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
+	a.revocations.replace(nil) // Nothing is revoked.
 	return a
 }

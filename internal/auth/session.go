@@ -44,7 +44,8 @@ type Ended struct {
 	UserID uuid.UUID
 }
 
-// Logout ends the session of a credential, or with everywhere all sessions of its user. Ending what has ended already
+// Logout ends the session of a credential, or refuses the token that it is; with everywhere it ends all sessions of its
+// user and refuses their tokens that were issued up to this second. Ending what has ended already
 // is no error. With everywhere the credential must be valid, else ErrInvalid: a caller must not believe that others
 // were signed out. ErrUnavailable says that nothing was ended.
 func (a *Auth) Logout(ctx context.Context, c Credential, everywhere bool) (Ended, error) {
@@ -74,16 +75,19 @@ func (a *Auth) leaver(ctx context.Context, c Credential) (Caller, string, error)
 	return sessionCaller(session, hash, a.cfg.Now()), session.IDToken, err
 }
 
+// end ends a session by deleting it, a token by revoking it, and everything of a user by both.
 func (a *Auth) end(ctx context.Context, c Caller, everywhere bool) error {
-	if everywhere {
-		return a.store.DeleteSessionsOf(ctx, c.UserID)
+	var err error
+	switch {
+	case everywhere:
+		err = a.store.RevokeUser(ctx, c.UserID)
+	case c.Via == ViaBearer:
+		err = a.store.RevokeToken(ctx, a.cfg.Issuer, c.TokenID, c.UserID)
+	default:
+		err = a.store.DeleteSession(ctx, c.SessionID)
 	}
-	if c.Via == ViaBearer {
-		return nil
-	}
-	err := a.store.DeleteSession(ctx, c.SessionID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil
+		return nil // Somebody else was quicker.
 	}
 	return err
 }

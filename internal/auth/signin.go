@@ -19,7 +19,8 @@ import (
 
 // The codes of a sign-in that failed, as the page finds them in /?signin=CODE.
 const (
-	// CodeExpired: the sign-in took longer than ten minutes or its answer was used before. Starting anew mends it.
+	// CodeExpired: the sign-in took longer than ten minutes, its answer was used before, or the person was signed out
+	// everywhere meanwhile. Starting anew mends it.
 	CodeExpired = "expired"
 	// CodeDenied: the person or the issuer said no.
 	CodeDenied = "denied"
@@ -132,7 +133,7 @@ func (a *Auth) signIn(ctx context.Context, p *provider, in answer) (SignIn, erro
 	if err != nil {
 		return SignIn{}, err
 	}
-	cookie, err := a.startSession(ctx, token, raw)
+	cookie, err := a.startSession(ctx, token, raw, login)
 	if err != nil {
 		return SignIn{}, err
 	}
@@ -204,7 +205,7 @@ func (a *Auth) checkIDToken(token *oidc.IDToken, accessToken, nonce string) erro
 	return nil
 }
 
-func (a *Auth) startSession(ctx context.Context, token *oidc.IDToken, raw string) (*http.Cookie, error) {
+func (a *Auth) startSession(ctx context.Context, token *oidc.IDToken, raw string, login store.Login) (*http.Cookie, error) {
 	var c claims
 	if err := token.Claims(&c); err != nil {
 		return nil, failed(CodeInvalid, "read claims", err)
@@ -221,9 +222,12 @@ func (a *Auth) startSession(ctx context.Context, token *oidc.IDToken, raw string
 	_, err = a.store.CreateSession(ctx, store.NewSession{
 		TokenHash: hashOf(secret), UserID: member.UserID,
 		Roles: c.list(a.cfg.RolesClaim), RolesAt: a.cfg.Now(),
-		SID: c.text("sid"), IDToken: raw,
+		SID: c.text("sid"), IDToken: raw, BeganAt: login.CreatedAt,
 		IdleFor: a.cfg.SessionIdle, MaxFor: a.cfg.SessionMax,
 	})
+	if errors.Is(err, store.ErrConflict) {
+		return nil, failed(CodeExpired, "make the session: signed out everywhere meanwhile", err)
+	}
 	if err != nil {
 		return nil, failed(CodeUnavailable, "make the session", err)
 	}

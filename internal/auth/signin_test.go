@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"example.com/gatehouse/internal/devidp"
 	"example.com/gatehouse/internal/store"
@@ -74,6 +77,27 @@ func (b *webBundle) start(t *testing.T, cfg Config) {
 	if err := <-b.auth.Start(t.Context()); err != nil || !b.auth.Ready() {
 		t.Fatalf("discovery: %v", err)
 	}
+	follow(t, b.auth)
+}
+
+// follow keeps an Auth in step with the database until the test ends, and waits for the beginning.
+func follow(t *testing.T, a *Auth) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	known := make(chan struct{}, 1)
+	var running sync.WaitGroup
+	running.Go(func() {
+		a.store.Follow(ctx, func(ctx context.Context, changes []store.Change) error {
+			err := a.Apply(ctx, changes)
+			select {
+			case known <- struct{}{}:
+			default:
+			}
+			return err
+		}, func(err error) { t.Logf("changes interrupted: %v", err) })
+	})
+	t.Cleanup(func() { cancel(); running.Wait() })
+	<-known
 }
 
 // keep does with cookies what a browser does.
@@ -456,24 +480,57 @@ func TestLogoutWithABearerToken(t *testing.T) {
 	t.Parallel()
 	b := setupWeb(t)
 	b.signIn(t, "alice")
-	session := b.credential(t)
+	session, phone, tablet, bobs := b.credential(t), b.bearer(t, "alice"), b.bearer(t, "alice"), b.bearer(t, "bob")
+	if ended, err := b.auth.Logout(t.Context(), phone, false); err != nil || ended.EndSessionURL != "" {
+		t.Errorf("this token alone: %+v, %v", ended, err)
+	}
+	b.wantRefused(t, map[string]Credential{"the token itself": phone}, true)
+	b.wantRefused(t, map[string]Credential{"the browser's session": session, "another token": tablet, "bob's": bobs}, false)
+	if ended, err := b.auth.Logout(t.Context(), phone, false); err != nil || ended.UserID != uuid.Nil {
+		t.Errorf("again: %+v, %v; want no error and nobody", ended, err)
+	}
+	if _, err := b.auth.Logout(t.Context(), phone, true); !errors.Is(err, ErrInvalid) {
+		t.Errorf("everywhere with a token that has ended: %v, want ErrInvalid", err)
+	}
+	if _, err := b.auth.Logout(t.Context(), tablet, true); err != nil {
+		t.Fatal(err)
+	}
+	b.wantRefused(t, map[string]Credential{"the browser's session": session, "the other token": tablet}, true)
+	b.wantRefused(t, map[string]Credential{"bob's": bobs}, false)
+	b.awaitFreshToken(t, "alice")
+}
+
+// bearer gets an access token for a person.
+func (b *webBundle) bearer(t *testing.T, person string) Credential {
+	t.Helper()
 	client := &http.Client{Transport: devidp.Transport(devIssuer, b.idp, nil)}
-	token, err := devidp.FetchToken(t.Context(), client, testPublic, "alice")
+	token, err := devidp.FetchToken(t.Context(), client, testPublic, person)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bearer := bearerCredential("Bearer " + token)
-	if ended, err := b.auth.Logout(t.Context(), bearer, false); err != nil || ended.EndSessionURL != "" {
-		t.Errorf("this token alone: %+v, %v", ended, err)
+	return bearerCredential("Bearer " + token)
+}
+
+func (b *webBundle) wantRefused(t *testing.T, credentials map[string]Credential, want bool) {
+	t.Helper()
+	for name, credential := range credentials {
+		if _, err := b.auth.Authenticate(t.Context(), credential); (err != nil) != want || want && !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v, want it refused %v", name, err, want)
+		}
 	}
-	if _, err := b.auth.Authenticate(t.Context(), session); err != nil {
-		t.Errorf("the browser's session: %v", err)
-	}
-	if _, err := b.auth.Logout(t.Context(), bearer, true); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.auth.Authenticate(t.Context(), session); !errors.Is(err, ErrInvalid) {
-		t.Errorf("the browser's session after everywhere: %v, want ErrInvalid", err)
+}
+
+// awaitFreshToken gets tokens until one is accepted: those of the second in which the others were revoked are refused.
+func (b *webBundle) awaitFreshToken(t *testing.T, person string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		_, err := b.auth.Authenticate(t.Context(), b.bearer(t, person))
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no token is accepted any more: %v", err)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func Start(t testing.TB, overrides ...Env) *Server {
 			t.Logf("its log:\n%s", s.logs.tail())
 		}
 	})
-	s.awaitReady()
+	s.awaitReady(env)
 	return s
 }
 
@@ -77,12 +77,24 @@ func settings(t testing.TB, overrides []Env) Env {
 	return env
 }
 
-func (s *Server) awaitReady() {
+// StartTwo runs the program twice on one database and behind one public name, as replicas are.
+func StartTwo(t testing.TB, overrides ...Env) (one, two *Server) {
+	t.Helper()
+	shared := Env{"DATABASE_URL": storetest.URL(t)}
+	one = Start(t, append([]Env{shared}, overrides...)...)
+	shared["PUBLIC_URL"] = one.URL
+	return one, Start(t, append([]Env{shared}, overrides...)...)
+}
+
+func (s *Server) awaitReady(env Env) {
 	s.t.Helper()
 	listening := s.AwaitLog("listening")
 	s.AwaitLog("ready")
 	s.AwaitLog("issuer discovered")
 	s.URL, s.AdminURL = fmt.Sprint(listening["url"]), "http://"+fmt.Sprint(listening["admin"])
+	if env["PUBLIC_URL"] != "" { // It may lead to another server. Cookies are the host's, whatever the port.
+		s.URL = "http://" + strings.Replace(fmt.Sprint(listening["addr"]), "127.0.0.1", "localhost", 1)
+	}
 }
 
 // Stop ends the program as a signal would, and returns what it returned.

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"sync"
+
+	"example.com/gatehouse/internal/store"
+)
+
+// followChanges keeps what this process holds in memory in step with the database, for as long as work lasts. It returns
+// once that is so for the first time: a server that did not know what is revoked must not say that it is ready.
+func (s *server) followChanges(ctx, work context.Context) error {
+	known := make(chan struct{})
+	first := sync.OnceFunc(func() { close(known) })
+	interrupted := false
+	apply := func(ctx context.Context, changes []store.Change) error {
+		if err := s.auth.Apply(ctx, changes); err != nil {
+			return err
+		}
+		interrupted = false
+		first()
+		return nil
+	}
+	failed := func(err error) {
+		if !interrupted {
+			s.log.WarnContext(work, "changes are not heard of until the database answers again; admin routes answer 503 meanwhile", "error", err)
+		}
+		interrupted = true
+	}
+	s.following.Go(func() { s.store.Follow(work, apply, failed) })
+	select {
+	case <-known:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err() //nolint:wrapcheck // Compared by who told it to end.
+	}
+}
