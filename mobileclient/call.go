@@ -3,6 +3,7 @@ package mobileclient
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,20 @@ func (c *Client) newCall(routeID string, opts []CallOption) call {
 	for _, opt := range opts {
 		opt(&call.settings)
 	}
-	return call
+	return call.named()
+}
+
+// named gives a call that takes an idempotency key one, the same for all of its tries.
+func (c call) named() call {
+	switch {
+	case c.settings.ownKey && !c.route.TakesKey:
+		c.fault = fmt.Errorf("%s takes no idempotency key: leave it out", c.route.ID)
+	case c.settings.ownKey && !api.IsIdempotencyKey(c.settings.key):
+		c.fault = fmt.Errorf("idempotency key %q: give 1 to %d printable ASCII characters", c.settings.key, api.MaxIdempotencyKey)
+	case !c.settings.ownKey && c.route.TakesKey:
+		c.settings.key = rand.Text()
+	}
+	return c
 }
 
 // of names the resource. An id of another form could turn the path into that of another route.
@@ -240,6 +254,9 @@ func (c *Client) request(ctx context.Context, call call, cred *credential, body 
 	req.Header.Set("User-Agent", c.userAgent)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if call.settings.key != "" {
+		req.Header.Set(api.HeaderIdempotencyKey, call.settings.key)
 	}
 	if cred != nil {
 		req.Header.Set("Authorization", "Bearer "+cred.token.Value)

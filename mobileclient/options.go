@@ -98,8 +98,8 @@ func WithWait(longest time.Duration) Option {
 // WithRetryWait sets the longest wait before a retry; a call that would have to wait longer returns the error at once,
 // with the wait in it. It is 5 s unless set. 0 turns retries off.
 //
-// Calls that may be repeated without harm are retried after network faults and the statuses 502 and 503, any call once after a
-// 429: at most twice, after the server's Retry-After or a growing pause, and only while retries are rare among successes.
+// Calls that may be repeated without harm, all but updates, are retried after network faults and the statuses 502 and 503, any
+// call once after a 429: at most twice, after the server's Retry-After or a growing pause, and only while retries are rare among successes.
 // A retry passes the mirror like a first try.
 func WithRetryWait(longest time.Duration) Option {
 	return func(s *settings) {
@@ -115,7 +115,19 @@ type CallOption func(*callSettings)
 // true: what follows may have to wait longer.
 func SkipRateLimit() CallOption { return func(s *callSettings) { s.skipRateLimit = true } }
 
-type callSettings struct{ skipRateLimit bool }
+// IdempotencyKey names the call, so that it may be made again, by another process too, without being done again: within 24
+// hours the server answers it with its first answer. Calls that create or parse bear a key of their own without it,
+// the same on all tries; other calls take none. A key is 1 to 255 printable ASCII characters.
+func IdempotencyKey(key string) CallOption {
+	return func(s *callSettings) { s.key, s.ownKey = key, true }
+}
+
+type callSettings struct {
+	skipRateLimit bool
+	key           string
+	// ownKey says that the caller chose the key.
+	ownKey bool
+}
 
 type settings struct {
 	source    TokenSource

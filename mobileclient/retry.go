@@ -61,8 +61,11 @@ func (r *retrier) next(call call, err error) (time.Duration, bool) {
 // healthy says that the server did its work, also where its answer is that it cannot do what was asked.
 func healthy(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return err == nil || ok && !e.Local && e.Status < 500 && e.Status != http.StatusTooManyRequests
+	return err == nil || ok && !e.Local && e.Status < 500 && e.Status != http.StatusTooManyRequests && !isAtWork(e)
 }
+
+// isAtWork says that the server is answering an earlier try with the same idempotency key.
+func isAtWork(e *Error) bool { return e.Code == api.CodeConflict && e.Details.RetryAfter > 0 }
 
 // retriable says whether another try could help and can do no harm: what may have been done already is repeated only
 // where that changes nothing. A 429 did nothing, so any call may follow it, once. What the client refused itself, or the
@@ -76,14 +79,21 @@ func retriable(call call, err error) bool {
 		return false
 	case e.Code == api.CodeRateLimitExceeded:
 		return call.try == 1 && e.Details.RetryAfter > 0
+	case isAtWork(e):
+		return call.settings.key != ""
 	case e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable:
 		return call.idempotent()
 	}
 	return false
 }
 
+// idempotent says that doing the call twice is doing it once: by its method, or because the server knows it by its key.
 func (c call) idempotent() bool {
-	return c.route.Method == http.MethodGet || c.route.Method == http.MethodDelete || c.route.Method == http.MethodPut
+	switch c.route.Method {
+	case http.MethodGet, http.MethodDelete, http.MethodPut:
+		return true
+	}
+	return c.settings.key != ""
 }
 
 // A networkError is an attempt's end without an answer that neither the caller nor the client itself brought about.

@@ -21,6 +21,7 @@ type script struct {
 	mu       sync.Mutex
 	came     []time.Duration
 	bodies   []string
+	keys     []string
 	began    time.Time
 }
 
@@ -34,6 +35,7 @@ func (s *script) serve(w http.ResponseWriter, r *http.Request) {
 	at := min(len(s.came), len(s.handlers)-1)
 	s.came = append(s.came, time.Since(s.began))
 	s.bodies = append(s.bodies, string(body))
+	s.keys = append(s.keys, r.Header.Get("Idempotency-Key"))
 	s.mu.Unlock()
 	s.handlers[at](w, r)
 }
@@ -71,13 +73,17 @@ func TestRetries(t *testing.T) {
 	}{
 		"GET, connection broke":     {get, hangUp, 200 * time.Millisecond},
 		"DELETE, connection broke":  {remove, hangUp, 200 * time.Millisecond},
-		"POST, connection broke":    {post, hangUp, never},
+		"POST, connection broke":    {post, hangUp, 200 * time.Millisecond},
 		"PATCH, connection broke":   {patch, hangUp, never},
 		"GET, 503":                  {get, refuseWith(api.CodeUnavailable, 5*time.Second), 5 * time.Second},
 		"GET, 502":                  {get, refuseWith(api.CodeUpstreamFailed, 0), 200 * time.Millisecond},
 		"GET, 500":                  {get, refuseWith(api.CodeInternal, 0), never},
 		"GET, 404":                  {get, refuseWith(api.CodeNotFound, 0), never},
-		"POST, 503":                 {post, refuseWith(api.CodeUnavailable, 5*time.Second), never},
+		"POST, 503":                 {post, refuseWith(api.CodeUnavailable, 5*time.Second), 5 * time.Second},
+		"POST, 500":                 {post, refuseWith(api.CodeInternal, 0), never},
+		"POST, at work":             {post, refuseWith(api.CodeConflict, time.Second), time.Second},
+		"POST, a real conflict":     {post, refuseWith(api.CodeConflict, 0), never},
+		"PATCH, 503":                {patch, refuseWith(api.CodeUnavailable, 5*time.Second), never},
 		"POST, 429":                 {post, refuseWith(api.CodeRateLimitExceeded, 3*time.Second), 3 * time.Second},
 		"PATCH, 429":                {patch, refuseWith(api.CodeRateLimitExceeded, time.Second), time.Second},
 		"GET, 429 over the cap":     {get, refuseWith(api.CodeRateLimitExceeded, 6*time.Second), never},
@@ -102,8 +108,8 @@ func TestRetries(t *testing.T) {
 				if waited := s.came[1] - s.came[0]; waited < test.wait || waited > test.wait+2*time.Second {
 					t.Errorf("waited %v, want %v and a little", waited, test.wait)
 				}
-				if s.bodies[0] != s.bodies[1] {
-					t.Errorf("bodies differ: %q", s.bodies)
+				if s.bodies[0] != s.bodies[1] || s.keys[0] != s.keys[1] {
+					t.Errorf("bodies %q or keys %q differ", s.bodies, s.keys)
 				}
 			})
 		})

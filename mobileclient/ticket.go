@@ -182,7 +182,10 @@ func (t *ticket) judge(resp *http.Response) (unspent func(budget string) bool) {
 		return func(budget string) bool { return slices.Contains(t.call.charges, budget) }
 	case authenticated(resp):
 		t.cred.accepted = true
-		return func(budget string) bool { return budget == api.BudgetEdge }
+		replayed := resp.Header.Get(api.HeaderIdempotencyReplayed) != ""
+		return func(budget string) bool {
+			return budget == api.BudgetEdge || replayed && slices.Contains(t.call.charges, budget)
+		}
 	}
 	return func(string) bool { return false }
 }

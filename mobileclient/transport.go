@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+
+	"example.com/gatehouse/api"
 )
 
 // A transport watches what leaves. It sits below net/http's client, so that redirects are seen, and listens to what
@@ -45,11 +47,14 @@ func (t *ticket) watch(ctx context.Context) context.Context {
 }
 
 // once keeps net/http from sending a request again by itself after a connection broke: nobody would have asked the
-// mirror. The client sends such calls again, if the mirror lets it. By net/http's documentation what it may repeat
-// is a request that is idempotent and has no body, or has GetBody.
+// mirror. The client sends such calls again, if the mirror lets it. By net/http's documentation what it may repeat is a
+// request that is idempotent, by its method or because it has an Idempotency-Key, and has no body or has GetBody.
 func once(req *http.Request) *http.Request {
-	if req.Method == http.MethodGet {
+	switch {
+	case req.Method == http.MethodGet:
 		req.Body, req.GetBody = empty{}, nil
+	case req.Header.Get(api.HeaderIdempotencyKey) != "":
+		req.GetBody = nil
 	}
 	return req
 }

@@ -313,3 +313,30 @@ func check(t *testing.T, name string, v reflect.Type, seen map[reflect.Type]bool
 	}
 	t.Errorf("%s: %s does not cross the boundary", name, v)
 }
+
+func TestAnIdempotencyKeyOfTheApps(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(api.ParseResult{Parser: "local"})
+	}))
+	t.Cleanup(server.Close)
+	options := bind.NewOptions(server.URL)
+	options.SetTokenSource(source(fixed))
+	client, err := bind.NewClient(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := bind.NewCall()
+	call.IdempotencyKey = "of the app"
+	for _, c := range []*bind.Call{call, nil} {
+		if _, err := client.Parse(c, "x", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(keys) != 2 || keys[0] != "of the app" || keys[1] == "" || keys[1] == keys[0] {
+		t.Errorf("the keys were %q", keys)
+	}
+}

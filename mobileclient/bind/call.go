@@ -11,6 +11,9 @@ import (
 type Call struct {
 	// SkipRateLimit sends even if the client would refuse.
 	SkipRateLimit bool
+	// IdempotencyKey names a call that creates or parses, so that it may be made again, after a restart of the app too,
+	// without being done again; empty lets the client choose one for the call's own tries.
+	IdempotencyKey string
 
 	ctx    context.Context //nolint:containedctx // a context cannot cross the boundary
 	cancel context.CancelFunc
@@ -38,10 +41,17 @@ func (c *Call) context() context.Context {
 }
 
 func (c *Call) options() []mobileclient.CallOption {
-	if c == nil || !c.SkipRateLimit {
+	if c == nil {
 		return nil
 	}
-	return []mobileclient.CallOption{mobileclient.SkipRateLimit()}
+	var options []mobileclient.CallOption
+	if c.SkipRateLimit {
+		options = append(options, mobileclient.SkipRateLimit())
+	}
+	if c.IdempotencyKey != "" {
+		options = append(options, mobileclient.IdempotencyKey(c.IdempotencyKey))
+	}
+	return options
 }
 
 // adapt asks the app. Its exception comes as an error; its null is one here.

@@ -41,6 +41,7 @@ type Server struct {
 	failures []failure
 	answers  map[string]http.HandlerFunc
 	requests []Request
+	keys     map[keyID]*keyed
 }
 
 // A Request is one that reached the server.
@@ -62,7 +63,7 @@ type failure struct {
 func New() *Server {
 	s := &Server{
 		mux: http.NewServeMux(), began: time.Now(), routes: map[string]api.Route{}, counters: newCounters(),
-		known: map[string]bool{}, revoked: map[string]bool{}, answers: map[string]http.HandlerFunc{},
+		known: map[string]bool{}, revoked: map[string]bool{}, answers: map[string]http.HandlerFunc{}, keys: map[keyID]*keyed{},
 	}
 	for id, handle := range s.handlers() {
 		route, ok := api.RouteByID(id)
@@ -165,15 +166,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := call{route: s.routes[pattern], token: bearer(r)}
 	c.person = personOf(c.token)
 	s.note(seen, r, c)
-	if s.admit(seen, r, &c) {
-		s.handler(c.route.ID).ServeHTTP(seen, r)
+	if !s.admit(seen, r, &c) {
+		return
 	}
+	if c.replay != nil {
+		replay(seen, c.replay)
+		return
+	}
+	s.serve(seen, r, &c)
 }
 
 // A call is one request on its way.
 type call struct {
 	route         api.Route
 	token, person string
+	// key is the idempotency key, request what it names, and replay the answer that is kept for it; claimed says that this
+	// request is the first.
+	key, request string
+	replay       *httptest.ResponseRecorder
+	claimed      bool
 }
 
 // status notes the status of an answer, in the entry of its request.
@@ -220,6 +231,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, c *call) bool {
 			p = p.WithRetry(f.wait)
 		}
 		refuse(w, r, p)
+		return false
+	}
+	if err := keyOf(r, c); err != nil {
+		refuse(w, r, api.NewProblem(api.CodeBadRequest, ""))
 		return false
 	}
 	if p, ok := s.judge(w.Header(), c); !ok {
@@ -274,7 +289,12 @@ func (s *Server) judgePerson(now time.Duration, h http.Header, d decision, c *ca
 		s.counters.giveBack(now, "", api.BudgetEdge)
 		s.known[c.token] = true
 	}
+	d.write(h)
+	if p, ok := s.claim(now, c); !ok || c.replay != nil {
+		return p, ok
+	}
 	if !s.counters.take(now, &d, c.person, c.route.Charges()...) {
+		delete(s.keys, c.keyID())
 		return d.refuse(h), false
 	}
 	d.write(h)
