@@ -50,11 +50,12 @@ func (t *ticket) watch(ctx context.Context) context.Context {
 // mirror. The client sends such calls again, if the mirror lets it. By net/http's documentation what it may repeat is a
 // request that is idempotent, by its method or because it has an Idempotency-Key, and has no body or has GetBody.
 func once(req *http.Request) *http.Request {
-	switch {
-	case req.Method == http.MethodGet:
-		req.Body, req.GetBody = empty{}, nil
-	case req.Header.Get(api.HeaderIdempotencyKey) != "":
-		req.GetBody = nil
+	if req.Method != http.MethodGet && req.Header.Get(api.HeaderIdempotencyKey) == "" {
+		return req
+	}
+	req.GetBody = nil
+	if req.Body == nil {
+		req.Body = empty{}
 	}
 	return req
 }
