@@ -90,9 +90,17 @@ generate: ## Write anew what is generated: database access, OpenAPI, .env.exampl
 	$(TOOL) sqlc generate -f db/sqlc.yaml
 	go test ./internal/openapi ./internal/config -update
 
+.PHONY: simulate
+simulate: ## Simulate the SDK's promise at full size: 50 seeds of 20 minutes, 30 callers (tests do a smaller run)
+	go test -race -count=1 -v -run 'NeverRefuses|AtLength' ./mobileclient -full | grep -E '^( *---|ok|FAIL|panic)|refused'
+
+.PHONY: crowd
+crowd: ## Measure what several clients of one person are refused, as docs/sdk.md says it
+	go test -count=1 -v -run '^TestCrowd$$' ./mobileclient
+
 .PHONY: bind-check
 bind-check: ## Bind the SDK for phones, and run a Java program with it against a server (a JDK and a C compiler)
-	@bash scripts/setup go compiler
+	@bash scripts/setup go compiler jdk
 	@bash scripts/bind-check
 
 .PHONY: bench
