@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.com/gatehouse/internal/config"
+	"example.com/gatehouse/internal/httpapi"
 	"example.com/gatehouse/internal/telemetry"
 )
 
@@ -72,8 +73,11 @@ func serve(ctx context.Context, in invocation) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &server{cfg: cfg, log: telemetry.NewLogger(in.stdout, cfg.LogLevel, cfg.LogFormat), metrics: telemetry.New()}
+	s := &server{cfg: cfg, log: telemetry.NewLogger(in.stdout, cfg.LogLevel, cfg.LogFormat, httpapi.RequestID), metrics: telemetry.New()}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if s.tracing, err = telemetry.NewTracing(ctx, in.getenv, s.log); err != nil {
+		return fmt.Errorf("read settings: %w", err)
+	}
 	// The listener comes first: a taken port is said at once, and what needs the address knows it.
 	if err := s.listen(ctx); err != nil {
 		return err

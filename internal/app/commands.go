@@ -25,7 +25,7 @@ func migrate(ctx context.Context, in invocation) error {
 		if err := s.Migrate(ctx); err != nil {
 			return err
 		}
-		telemetry.NewLogger(in.stdout, cfg.LogLevel, cfg.LogFormat).InfoContext(ctx, "the schema is up to date")
+		telemetry.NewLogger(in.stdout, cfg.LogLevel, cfg.LogFormat, nil).InfoContext(ctx, "the schema is up to date")
 		return nil
 	})
 }

@@ -41,6 +41,24 @@ func (s *server) limiterHooks() ratelimit.Hooks {
 	}
 }
 
+// watchDatabase adds the pool of connections to the database to the metrics.
+func (s *server) watchDatabase() error {
+	return s.metrics.WatchPool("postgresql", func() telemetry.Pool {
+		p := s.store.Stats()
+		return telemetry.Pool{InUse: p.InUse, Idle: p.Idle, Max: p.Max, Waits: p.Waits, Waited: p.Waited, GivenUp: p.GivenUp}
+	})
+}
+
+// watchRedis adds the limiter's pool of connections to the metrics.
+func (s *server) watchRedis() error {
+	return s.metrics.WatchPool("redis", func() telemetry.Pool {
+		p := s.redis.Stats()
+		return telemetry.Pool{
+			InUse: p.Open - p.Idle, Idle: p.Idle, Max: p.Max, Waits: int64(p.Waits), Waited: p.Waited, GivenUp: int64(p.Timeouts),
+		}
+	})
+}
+
 func (s *server) authHooks() auth.Hooks {
 	return auth.Hooks{
 		SessionLookup: s.metrics.SessionLookups.Inc, TokenCheck: s.metrics.TokenChecks.Inc,

@@ -33,9 +33,14 @@ func (s *server) openDatabase(ctx context.Context) error {
 		}
 	}
 	var err error
-	s.store, err = store.Open(ctx, store.Config{URL: string(s.cfg.DatabaseURL), DirectURL: string(s.cfg.DatabaseDirectURL)})
+	s.store, err = store.Open(ctx, store.Config{
+		URL: string(s.cfg.DatabaseURL), DirectURL: string(s.cfg.DatabaseDirectURL), Trace: s.tracing.Store("postgresql"),
+	})
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	if err := s.watchDatabase(); err != nil {
+		return err
 	}
 	if err := s.awaitSchema(ctx); err != nil {
 		return err
@@ -176,7 +181,7 @@ func (s *server) makeAuth(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("PUBLIC_URL: %w", err)
 	}
-	transport := http.DefaultTransport
+	transport := s.tracing.Transport(http.DefaultTransport)
 	if s.cfg.DevIssuer {
 		provider, err := devidp.New(devidp.Config{
 			Issuer: s.cfg.OIDC.Issuer, Audience: s.cfg.OIDC.Audience, Log: s.log,
@@ -223,7 +228,7 @@ func (s *server) makeHandler(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ready := http.Handler(handler)
+	ready := s.tracing.Handler(handler, func(r *http.Request) bool { return addresses.Trusts(r.RemoteAddr) })
 	s.handler.Store(&ready)
 	return nil
 }
@@ -251,6 +256,7 @@ func (s *server) parser() (parse.Parser, error) {
 	}
 	model, err := parse.NewModel(parse.ModelConfig{
 		BaseURL: s.cfg.LLM.BaseURL, APIKey: string(s.cfg.LLM.APIKey), Model: s.cfg.LLM.Model, Fallback: local,
+		HTTPClient: &http.Client{Transport: s.tracing.Transport(http.DefaultTransport)},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("LLM_BASE_URL: %w", err)

@@ -14,8 +14,11 @@ import (
 func (s *server) openRedis(ctx context.Context, secret []byte) error {
 	logRedisClient(s.log)
 	var err error
-	if s.redis, err = redis.New(redis.Config{URL: string(s.cfg.RedisURL), Secret: secret}); err != nil {
+	if s.redis, err = redis.New(redis.Config{URL: string(s.cfg.RedisURL), Secret: secret, Trace: s.tracing.Store("redis")}); err != nil {
 		return fmt.Errorf("REDIS_URL: %w", err)
+	}
+	if err := s.watchRedis(); err != nil {
+		return err
 	}
 	// A first call that opens the connections, so that the first request need not.
 	if err := s.redis.Ping(ctx); err != nil {

@@ -37,6 +37,8 @@ const (
 	maxHeader = 32 << 10
 	// shutdownTimeout is how long requests under way may take to end.
 	shutdownTimeout = 15 * time.Second
+	// tracesTimeout is how long the sending of the last spans may take.
+	tracesTimeout = 2 * time.Second
 	// healthEvery is how often what readyz says is found out anew.
 	healthEvery = time.Second
 )
@@ -46,6 +48,7 @@ type server struct {
 	cfg     config.Config
 	log     *slog.Logger
 	metrics *telemetry.Metrics
+	tracing *telemetry.Tracing // nil: none
 	health  httpapi.Health
 	handler atomic.Pointer[http.Handler]
 
@@ -149,6 +152,7 @@ func (s *server) start(ctx, work context.Context) error {
 		return err
 	}
 	s.health.Set(httpapi.Ready)
+	s.metrics.DatabaseUp(true)
 	go s.watchSchema(work)
 	s.log.InfoContext(ctx, "ready", "url", s.cfg.PublicURL)
 	return nil
@@ -192,6 +196,7 @@ func (s *server) watchSchema(ctx context.Context) {
 		case <-tick.C:
 		}
 		behind, err := s.store.SchemaBehind(ctx)
+		s.metrics.DatabaseUp(err == nil)
 		switch {
 		case err != nil:
 		case behind:
@@ -245,6 +250,9 @@ func (s *server) close() error {
 	if s.database != nil {
 		faults = append(faults, s.database.Stop())
 	}
+	if err := s.closeTracing(); err != nil {
+		s.log.Warn("the last traces were not sent", "error", err)
+	}
 	for _, l := range []net.Listener{s.listener, s.admin} {
 		if l == nil {
 			continue
@@ -254,4 +262,11 @@ func (s *server) close() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// closeTracing sends the last spans. A collector that is down must not hold the end, nor make it look like a failure.
+func (s *server) closeTracing() error {
+	ctx, cancel := context.WithTimeout(context.Background(), tracesTimeout)
+	defer cancel()
+	return s.tracing.Close(ctx)
 }

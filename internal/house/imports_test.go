@@ -25,6 +25,11 @@ const (
 	when       = "github.com/olebedev/when"
 	openAI     = "github.com/openai/openai-go/v3"
 	prometheus = "github.com/prometheus/client_golang"
+	otel       = "go.opentelemetry.io/otel"
+	otelTrace  = "go.opentelemetry.io/otel/trace"
+	otelSDK    = "go.opentelemetry.io/otel/sdk"
+	otlpTraces = "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	otelHTTP   = "go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	rapid      = "pgregory.net/rapid"
 	xMod       = "golang.org/x/mod"
 )
@@ -53,7 +58,7 @@ var rules = map[string]rule{
 	"internal/devdb":  {},
 	"internal/config": {own: []string{"api"}},
 	"internal/telemetry": {
-		modules: []string{prometheus},
+		modules: []string{prometheus, otel, otelTrace, otelSDK, otlpTraces, otelHTTP},
 	},
 
 	"internal/slidinglog":                {},

@@ -1,32 +1,9 @@
 package house
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
-
-// The metrics that docs/operations.md lists are those that there are: an alert on a name that is gone never fires.
-func TestOperationsListsTheMetrics(t *testing.T) {
-	t.Parallel()
-	name := regexp.MustCompile(`"((?:http|ratelimit|auth)_[a-z_]+)"`)
-	var there []string
-	for _, found := range name.FindAllStringSubmatch(string(readFile(t, "internal/telemetry/metrics.go")), -1) {
-		there = append(there, found[1])
-	}
-	listed := firstColumn(t, "metrics")
-	for _, metric := range there {
-		if !slices.Contains(listed, metric) {
-			t.Errorf("docs/operations.md does not list the metric %s", metric)
-		}
-	}
-	for _, metric := range listed {
-		if !slices.Contains(there, metric) {
-			t.Errorf("docs/operations.md lists the metric %s, which there is not", metric)
-		}
-	}
-}
 
 // The log lines that docs/operations.md explains are in the code, word for word.
 func TestOperationsQuotesLogLines(t *testing.T) {

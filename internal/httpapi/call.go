@@ -52,6 +52,14 @@ func exchangeOf(r *http.Request) *exchange {
 	return x
 }
 
+// RequestID returns the ID of the request whose context ctx is, "" for none. The log puts it into each record.
+func RequestID(ctx context.Context) string {
+	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+		return x.id
+	}
+	return ""
+}
+
 func withExchange(r *http.Request, x *exchange) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 }

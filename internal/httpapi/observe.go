@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/telemetry"
 )
 
 // unmatchedRoute is the label of requests that found no route, so that a scan of paths makes no new labels.
@@ -61,6 +62,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 			if s.Hooks.Observe != nil {
 				s.Hooks.Observe(x.route, r.Method, status, took)
 			}
+			telemetry.Describe(r.Context(), r.Method, x.route, x.id, x.client.Key)
 			s.logAccess(r, x, rec, status, took)
 		}()
 		next.ServeHTTP(rec, r)
@@ -77,7 +79,6 @@ func (s *Server) inFlight(delta int) {
 func (s *Server) logAccess(r *http.Request, x *exchange, rec *recorder, status int, took time.Duration) {
 	level := slog.LevelInfo
 	attrs := []slog.Attr{
-		slog.String("request_id", x.id),
 		slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.String("route", x.route),
 		slog.Int("status", status), slog.Int64("bytes", rec.bytes), slog.Duration("took", took),
 		slog.String("client", x.client.Key),
@@ -146,7 +147,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 				panic(http.ErrAbortHandler)
 			}
 			if rec, ok := w.(*recorder); ok && rec.status != 0 {
-				s.Log.ErrorContext(r.Context(), "panic in the middle of an answer", "request_id", x.id, "cause", x.cause.Error())
+				s.Log.ErrorContext(r.Context(), "panic in the middle of an answer", "cause", x.cause.Error())
 				panic(http.ErrAbortHandler)
 			}
 			s.fail(w, r, failure{code: api.CodeInternal, cause: x.cause})

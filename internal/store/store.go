@@ -108,6 +108,24 @@ func limitStatements(conn *pgx.ConnConfig) {
 // Close waits for running calls and closes all connections.
 func (s *Store) Close() { s.pool.Close() }
 
+// Stats are the pool's connections.
+type Stats struct {
+	InUse, Idle, Max int
+	// Waits are the calls for which no connection was free at once, Waited how long they waited all together, and
+	// GivenUp how many of them got none in time.
+	Waits, GivenUp int64
+	Waited         time.Duration
+}
+
+// Stats says how the pool is.
+func (s *Store) Stats() Stats {
+	p := s.pool.Stat()
+	return Stats{
+		InUse: int(p.AcquiredConns()), Idle: int(p.IdleConns()), Max: int(p.MaxConns()),
+		Waits: p.EmptyAcquireCount(), GivenUp: p.CanceledAcquireCount(), Waited: p.EmptyAcquireWaitTime(),
+	}
+}
+
 // Ping tells whether the database answers; the error is ErrUnavailable.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

@@ -5,19 +5,22 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+
+	"go.opentelemetry.io/otel/trace"
 )
 
 // redacted stands for a value that must not be in a log.
 const redacted = "[redacted]"
 
 // NewLogger returns a logger that writes records from level on as "json" or, for any other format, as text. Values whose
-// key names a credential are replaced, and a record that is logged with a request's context carries its request_id.
-func NewLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
+// key names a credential are replaced. A record that is logged with a request's context carries its request_id, which
+// requestID, if not nil, finds there ("" for none), and the IDs of its trace and span, if it has them.
+func NewLogger(w io.Writer, level slog.Level, format string, requestID func(context.Context) string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: redact}
 	if format == "json" {
-		return slog.New(requestIDHandler{slog.NewJSONHandler(w, options)})
+		return slog.New(contextHandler{slog.NewJSONHandler(w, options), requestID})
 	}
-	return slog.New(requestIDHandler{slog.NewTextHandler(w, options)})
+	return slog.New(contextHandler{slog.NewTextHandler(w, options), requestID})
 }
 
 // redact is the last line of defence: code should not log credentials in the first place.
@@ -50,38 +53,31 @@ func isBearer(value slog.Value) bool {
 	return len(text) > len(scheme) && strings.EqualFold(text[:len(scheme)], scheme)
 }
 
-type requestIDKey struct{}
-
-// WithRequestID returns a context whose log records carry the request's ID.
-func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, id)
-}
-
-// RequestID returns the ID that WithRequestID set, or "".
-func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
-}
-
-// requestIDHandler adds the request's ID to each record.
-type requestIDHandler struct {
+// contextHandler adds to each record what its context knows.
+type contextHandler struct {
 	slog.Handler
+	requestID func(context.Context) string
 }
 
-// Handle adds the ID to the record itself, behind its own attributes.
-func (h requestIDHandler) Handle(ctx context.Context, record slog.Record) error {
-	if id := RequestID(ctx); id != "" {
-		record.AddAttrs(slog.String("request_id", id))
+// Handle adds the IDs to the record itself, behind its own attributes.
+func (h contextHandler) Handle(ctx context.Context, record slog.Record) error {
+	if h.requestID != nil {
+		if id := h.requestID(ctx); id != "" {
+			record.AddAttrs(slog.String("request_id", id))
+		}
+	}
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		record.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
 	}
 	return h.Handler.Handle(ctx, record)
 }
 
 // WithAttrs keeps the wrapping.
-func (h requestIDHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return requestIDHandler{h.Handler.WithAttrs(attrs)}
+func (h contextHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return contextHandler{h.Handler.WithAttrs(attrs), h.requestID}
 }
 
-// WithGroup keeps the wrapping. Within a group the ID is in the group too, as slog has it for all of a record.
-func (h requestIDHandler) WithGroup(name string) slog.Handler {
-	return requestIDHandler{h.Handler.WithGroup(name)}
+// WithGroup keeps the wrapping. Within a group the IDs are in the group too, as slog has it for all of a record.
+func (h contextHandler) WithGroup(name string) slog.Handler {
+	return contextHandler{h.Handler.WithGroup(name), h.requestID}
 }

@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -13,8 +14,8 @@ import (
 func TestLoggerFormats(t *testing.T) {
 	t.Parallel()
 	var asJSON, asText bytes.Buffer
-	telemetry.NewLogger(&asJSON, slog.LevelInfo, "json").Info("served", "status", 200)
-	telemetry.NewLogger(&asText, slog.LevelInfo, "text").Info("served", "status", 200)
+	telemetry.NewLogger(&asJSON, slog.LevelInfo, "json", nil).Info("served", "status", 200)
+	telemetry.NewLogger(&asText, slog.LevelInfo, "text", nil).Info("served", "status", 200)
 	var record map[string]any
 	if err := json.Unmarshal(asJSON.Bytes(), &record); err != nil || record["msg"] != "served" || record["status"] != 200.0 {
 		t.Errorf("JSON record %s: %v", asJSON.String(), err)
@@ -27,7 +28,7 @@ func TestLoggerFormats(t *testing.T) {
 func TestLoggerLevel(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	logger := telemetry.NewLogger(&out, slog.LevelWarn, "text")
+	logger := telemetry.NewLogger(&out, slog.LevelWarn, "text", nil)
 	logger.Info("quiet")
 	logger.Warn("loud")
 	if strings.Contains(out.String(), "quiet") || !strings.Contains(out.String(), "loud") {
@@ -42,7 +43,7 @@ func TestLoggerRedactsCredentials(t *testing.T) {
 	}
 	for _, format := range []string{"json", "text"} {
 		var out bytes.Buffer
-		logger := telemetry.NewLogger(&out, slog.LevelInfo, format).With(slog.String("api_key", "hunter2")).WithGroup("request")
+		logger := telemetry.NewLogger(&out, slog.LevelInfo, format, nil).With(slog.String("api_key", "hunter2")).WithGroup("request")
 		for _, key := range secret {
 			logger.Info("served", slog.String(key, "hunter2"), slog.Group("nested", slog.Any(key, []byte("hunter2"))))
 		}
@@ -59,18 +60,23 @@ func TestLoggerRedactsCredentials(t *testing.T) {
 func TestLoggerKeepsWhatOnlySoundsSecret(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	telemetry.NewLogger(&out, slog.LevelInfo, "text").Info("parsed",
+	telemetry.NewLogger(&out, slog.LevelInfo, "text", nil).Info("parsed",
 		slog.Int("tokens", 12), slog.String("token_id", "jti-1"), slog.String("path", "/api/v1/tasks"), slog.String("scheme", "Bearer "))
 	if want := `msg=parsed tokens=12 token_id=jti-1 path=/api/v1/tasks scheme="Bearer "`; !strings.Contains(out.String(), want) {
 		t.Errorf("logged %s, want %s", out.String(), want)
 	}
 }
 
+type requestID struct{}
+
 func TestRecordsCarryTheRequestID(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	logger := telemetry.NewLogger(&out, slog.LevelInfo, "json")
-	ctx := telemetry.WithRequestID(t.Context(), "r-1")
+	logger := telemetry.NewLogger(&out, slog.LevelInfo, "json", func(ctx context.Context) string {
+		id, _ := ctx.Value(requestID{}).(string)
+		return id
+	})
+	ctx := context.WithValue(t.Context(), requestID{}, "r-1")
 	logger.InfoContext(ctx, "first")
 	logger.With("a", 1).InfoContext(ctx, "second")
 	logger.WithGroup("g").InfoContext(ctx, "third", "b", 2)
@@ -80,11 +86,5 @@ func TestRecordsCarryTheRequestID(t *testing.T) {
 		if got := strings.Contains(lines[i], `"request_id":"r-1"`); got != want {
 			t.Errorf("record %d: %s", i, lines[i])
 		}
-	}
-	if id := telemetry.RequestID(ctx); id != "r-1" {
-		t.Errorf("RequestID = %q", id)
-	}
-	if id := telemetry.RequestID(t.Context()); id != "" {
-		t.Errorf("without one, RequestID = %q", id)
 	}
 }

@@ -36,6 +36,7 @@ type Metrics struct {
 	storeErrs *prometheus.CounterVec   // store, reason
 	breakers  *prometheus.GaugeVec     // store
 	signIns   *prometheus.CounterVec   // outcome
+	database  prometheus.Gauge
 }
 
 // New returns metrics in a registry of their own, the Go runtime's and the process's included.
@@ -56,6 +57,8 @@ func New() *Metrics {
 		asked:     histograms(r, "ratelimit_store_duration_seconds", "Time that a counter store took to answer or fail.", storeSeconds(), "store"),
 		storeErrs: counters(r, "ratelimit_store_errors_total", "Failures of a counter store.", "store", "reason"),
 		breakers:  gauges(r, "ratelimit_store_breaker_open", "1 while a counter store is not asked because it failed.", "store"),
+
+		database: gauge(r, "database_up", "1 while the database answers; it is asked each second."),
 
 		UnreadableAddresses: counter(r, "ratelimit_unreadable_addresses_total", "Requests whose address could not be read."),
 		MemoryEvictions:     counter(r, "ratelimit_memory_evictions_total", "Live keys dropped because the memory store was full."),
@@ -92,6 +95,9 @@ func (m *Metrics) WatchKnownCallers(count func() int) error {
 	return m.Watch("ratelimit_known_callers", "Credentials of returning callers that this process knows.",
 		func() float64 { return float64(count()) })
 }
+
+// DatabaseUp says whether the database answered when it was asked last.
+func (m *Metrics) DatabaseUp(yes bool) { m.database.Set(float(yes)) }
 
 // SignIn counts the end of one sign-in; outcome is "ok" or the code of its failure.
 func (m *Metrics) SignIn(outcome string) {

@@ -35,6 +35,9 @@ type Config struct {
 	Secret []byte
 	// Timeout bounds each call from queue to answer; 0 takes read_timeout from the URL's query, else 50 ms.
 	Timeout time.Duration
+	// Trace, if not nil, is called before each run of a script with its name, "take" or "giveback", and what it returns
+	// with the outcome. The time between is the caller's, in a queue or not.
+	Trace func(ctx context.Context, script string) (context.Context, func(error))
 }
 
 // A Store counts in one Redis or Redis Cluster. It is safe for concurrent use.
@@ -43,6 +46,7 @@ type Store struct {
 	keys    *keyring
 	timeout time.Duration
 	sender  sender
+	trace   func(context.Context, string) (context.Context, func(error))
 
 	take, giveBack script
 	// clock is what scripts take for the time: nil, but in tests, means Redis's own.
@@ -69,6 +73,7 @@ func New(config Config) (*Store, error) {
 		keys:     newKeyring(config.Secret),
 		timeout:  config.Timeout,
 		sender:   newBatchers(client, config.Timeout),
+		trace:    config.Trace,
 		take:     newScript("take.lua"),
 		giveBack: newScript("giveback.lua"),
 	}, nil
@@ -212,16 +217,24 @@ func (s *Store) eachMaster(ctx context.Context, ask func(context.Context, *gored
 	return errors.New("the client is of an unknown kind")
 }
 
-// Stats are the connections of the store's pools.
+// Stats are the connections of the store's pools, to all servers of a cluster together.
 type Stats struct {
 	// Open connections, those of them that are idle, and how many calls had to do without one in time.
 	Open, Idle, Timeouts int
+	// Max is the most connections to one server.
+	Max int
+	// Waits are the calls for which no connection was free at once, and Waited how long they waited all together.
+	Waits  int
+	Waited time.Duration
 }
 
 // Stats says how the connections are.
 func (s *Store) Stats() Stats {
 	p := s.client.PoolStats()
-	return Stats{Open: int(p.TotalConns), Idle: int(p.IdleConns), Timeouts: int(p.Timeouts)}
+	return Stats{
+		Open: int(p.TotalConns), Idle: int(p.IdleConns), Timeouts: int(p.Timeouts), Max: poolSize,
+		Waits: int(p.WaitCount), Waited: time.Duration(p.WaitDurationNs),
+	}
 }
 
 // Close ends all connections; calls under way fail.

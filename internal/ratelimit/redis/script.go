@@ -16,7 +16,7 @@ var sources embed.FS
 
 // A script is known to Redis by its hash once it was sent in full.
 type script struct {
-	source, hash string
+	name, source, hash string
 }
 
 // newScript puts a script together: a line "-- include FILE" stands for that file's text.
@@ -27,7 +27,7 @@ func newScript(name string) script {
 	})
 	source = withoutComments(source)
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // See the import.
-	return script{source: source, hash: hex.EncodeToString(sum[:])}
+	return script{name: strings.TrimSuffix(name, ".lua"), source: source, hash: hex.EncodeToString(sum[:])}
 }
 
 func read(name string) string {
@@ -65,14 +65,19 @@ type sender interface {
 func (*command) NoRetry() bool { return true }
 
 // run runs the script on the keys. A server that does not know it has run nothing, so it is sent in full.
-func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) (string, error) {
+func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) (answer string, err error) {
+	if s.trace != nil {
+		var ended func(error)
+		ctx, ended = s.trace(ctx, sc.name)
+		defer func() { ended(err) }()
+	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.timeout)
 		defer cancel()
 	}
 	cmd := newCommand(ctx, "evalsha", sc.hash, keys, args)
-	err := s.sender.do(ctx, cmd)
+	err = s.sender.do(ctx, cmd)
 	if err != nil && goredis.HasErrorPrefix(err, "NOSCRIPT") {
 		cmd = newCommand(ctx, "eval", sc.source, keys, args)
 		err = s.sender.do(ctx, cmd)
