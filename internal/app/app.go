@@ -74,7 +74,7 @@ func serve(ctx context.Context, in invocation) (err error) {
 		return err
 	}
 	s := &server{cfg: cfg, log: telemetry.NewLogger(in.stdout, cfg.LogLevel, cfg.LogFormat, httpapi.RequestID), metrics: telemetry.New()}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.close()) }() //nolint:contextcheck // What is closed outlives ctx, whose end is the reason.
 	if s.tracing, err = telemetry.NewTracing(ctx, in.getenv, s.log); err != nil {
 		return fmt.Errorf("read settings: %w", err)
 	}

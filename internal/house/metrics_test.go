@@ -70,10 +70,11 @@ func (s *scrape) read(line string) {
 	if strings.HasPrefix(line, "#") || line == "" {
 		return
 	}
-	name, rest, _ := strings.Cut(line, " ")
 	labels := map[string]string{}
-	if open := strings.IndexByte(line, '{'); open >= 0 {
-		name, rest = line[:open], line[open+1:]
+	name, rest, labelled := strings.Cut(line, "{")
+	if !labelled {
+		name, _, _ = strings.Cut(line, " ")
+	} else {
 		pairs, _, _ := strings.Cut(rest, "} ")
 		for pair := range strings.SplitSeq(pairs, `",`) { // No value of ours holds a quotation mark.
 			label, value, _ := strings.Cut(pair, `="`)

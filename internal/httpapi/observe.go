@@ -56,7 +56,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		s.inFlight(+1)
 		defer s.inFlight(-1)
 		rec := &recorder{ResponseWriter: w}
-		defer func() { // Also when an answer that had begun was cut off.
+		defer func() { //nolint:contextcheck // The request has its context. This runs also when an answer that had begun was cut off.
 			took, x := time.Since(began), exchangeOf(r)
 			status := rec.finalStatus(x)
 			if s.Hooks.Observe != nil {

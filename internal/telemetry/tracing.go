@@ -118,8 +118,8 @@ func (t *Tracing) Store(system string) func(ctx context.Context, name string) (c
 		if !trace.SpanContextFromContext(ctx).IsValid() {
 			return ctx, func(error) {}
 		}
-		ctx, span := t.tracer.Start(ctx, name, options...)
-		return ctx, func(err error) { end(span, err) }
+		ctx, span := t.tracer.Start(ctx, name, options...) //nolint:spancheck // The caller ends it.
+		return ctx, func(err error) { end(span, err) } //nolint:spancheck // The caller ends it.
 	}
 }
 
