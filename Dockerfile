@@ -3,7 +3,8 @@
 FROM node:22 AS web
 WORKDIR /src/web
 COPY web/package.json web/package-lock.json ./
-RUN npm ci
+RUN --mount=type=cache,target=/root/.npm \
+    npm ci
 COPY api/spec/ ../api/spec/
 COPY web/ ./
 RUN npm run build
@@ -11,14 +12,25 @@ RUN npm run build
 FROM golang:1.26 AS server
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN go mod download
+RUN --mount=type=cache,target=/go/pkg/mod \
+    go mod download
 COPY . .
 COPY --from=web /src/web/dist ./web/dist
 ENV CGO_ENABLED=0
-RUN --mount=type=cache,target=/root/.cache/go-build \
+RUN --mount=type=cache,target=/go/pkg/mod \
+    --mount=type=cache,target=/root/.cache/go-build \
     go build -trimpath -buildvcs=false -ldflags='-s -w' -o /server ./cmd/server
 
 FROM gcr.io/distroless/static-debian12:nonroot
+ARG VERSION=dev
+ARG REVISION=unknown
+ARG SOURCE=
+LABEL org.opencontainers.image.title="server" \
+      org.opencontainers.image.description="An HTTP API and its web page, with a rate limit ahead of authentication" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.source="$SOURCE"
 COPY --from=server /server /server
 EXPOSE 8080
 ENTRYPOINT ["/server"]
