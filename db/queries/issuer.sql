@@ -1,8 +1,16 @@
--- name: NewestIDPKey :one
-SELECT key FROM idp_keys ORDER BY created_at DESC, id DESC LIMIT 1;
+-- name: IDPKeys :many
+SELECT key, (now() - created_at)::interval AS age FROM idp_keys ORDER BY created_at DESC, id DESC;
 
 -- name: AddIDPKey :exec
-INSERT INTO idp_keys (id, key) VALUES (@id, @key);
+-- Unless another process was quicker.
+INSERT INTO idp_keys (id, key) SELECT @id, @key
+WHERE NOT EXISTS (SELECT FROM idp_keys k WHERE k.created_at > now() - @rotate_after::interval);
+
+-- name: PruneIDPKeys :exec
+-- Those that were replaced so long ago.
+DELETE FROM idp_keys WHERE EXISTS (
+    SELECT FROM idp_keys n WHERE n.created_at > idp_keys.created_at AND n.created_at < now() - @keep_for::interval
+);
 
 -- name: LockInTransaction :exec
 -- Held to the end of the transaction; the text names what is locked.

@@ -185,7 +185,8 @@ func (s *server) makeAuth(ctx context.Context) error {
 	if s.cfg.DevIssuer {
 		provider, err := devidp.New(devidp.Config{
 			Issuer: s.cfg.OIDC.Issuer, Audience: s.cfg.OIDC.Audience, Log: s.log,
-			Clients: devidp.DefaultClients(public, string(s.cfg.OIDC.ClientSecret)),
+			Clients:   devidp.DefaultClients(public, string(s.cfg.OIDC.ClientSecret)),
+			Transport: devidp.Transport(s.cfg.PublicURL, http.HandlerFunc(s.answer), transport),
 		}, s.store)
 		if err != nil {
 			return err

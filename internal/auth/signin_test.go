@@ -41,7 +41,7 @@ var signingKey = sync.OnceValues(devidp.NewKey)
 func newStore(t *testing.T) *store.Store {
 	t.Helper()
 	s := storetest.New(t)
-	if _, err := s.IDPKey(t.Context(), signingKey); err != nil {
+	if _, err := s.IDPKeys(t.Context(), devidp.KeyRules(signingKey)); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -123,7 +123,7 @@ func (b *webBundle) request(t *testing.T, target string) *http.Request {
 // begin starts a sign-in and returns where the browser is sent.
 func (b *webBundle) begin(t *testing.T, returnTo string) *url.URL {
 	t.Helper()
-	target, cookie, err := b.auth.Login(t.Context(), returnTo)
+	target, cookie, err := b.auth.Login(t.Context(), returnTo, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -553,7 +553,7 @@ func TestDatabaseAway(t *testing.T) {
 			_, err := b.auth.Authenticate(t.Context(), bearerCredential("Bearer "+token))
 			return err
 		},
-		"login":   func() error { _, _, err := b.auth.Login(t.Context(), "/"); return err },
+		"login":   func() error { _, _, err := b.auth.Login(t.Context(), "/", nil); return err },
 		"refresh": func() error { _, err := b.auth.Refresh(t.Context(), caller); return err },
 		"logout":  func() error { _, err := b.auth.Logout(t.Context(), credential, false); return err },
 	}

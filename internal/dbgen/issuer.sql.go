@@ -42,17 +42,49 @@ func (q *Queries) AddIDPGrant(ctx context.Context, arg AddIDPGrantParams) (int64
 }
 
 const addIDPKey = `-- name: AddIDPKey :exec
-INSERT INTO idp_keys (id, key) VALUES ($1, $2)
+INSERT INTO idp_keys (id, key) SELECT $1, $2
+WHERE NOT EXISTS (SELECT FROM idp_keys k WHERE k.created_at > now() - $3::interval)
 `
 
 type AddIDPKeyParams struct {
-	ID  uuid.UUID
-	Key []byte
+	ID          uuid.UUID
+	Key         []byte
+	RotateAfter time.Duration
 }
 
+// Unless another process was quicker.
 func (q *Queries) AddIDPKey(ctx context.Context, arg AddIDPKeyParams) error {
-	_, err := q.db.Exec(ctx, addIDPKey, arg.ID, arg.Key)
+	_, err := q.db.Exec(ctx, addIDPKey, arg.ID, arg.Key, arg.RotateAfter)
 	return err
+}
+
+const iDPKeys = `-- name: IDPKeys :many
+SELECT key, (now() - created_at)::interval AS age FROM idp_keys ORDER BY created_at DESC, id DESC
+`
+
+type IDPKeysRow struct {
+	Key []byte
+	Age time.Duration
+}
+
+func (q *Queries) IDPKeys(ctx context.Context) ([]IDPKeysRow, error) {
+	rows, err := q.db.Query(ctx, iDPKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []IDPKeysRow{}
+	for rows.Next() {
+		var i IDPKeysRow
+		if err := rows.Scan(&i.Key, &i.Age); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const lockInTransaction = `-- name: LockInTransaction :exec
@@ -65,17 +97,6 @@ func (q *Queries) LockInTransaction(ctx context.Context, name string) error {
 	return err
 }
 
-const newestIDPKey = `-- name: NewestIDPKey :one
-SELECT key FROM idp_keys ORDER BY created_at DESC, id DESC LIMIT 1
-`
-
-func (q *Queries) NewestIDPKey(ctx context.Context) ([]byte, error) {
-	row := q.db.QueryRow(ctx, newestIDPKey)
-	var key []byte
-	err := row.Scan(&key)
-	return key, err
-}
-
 const pruneIDPGrants = `-- name: PruneIDPGrants :exec
 DELETE FROM idp_grants WHERE (idp_grants.kind, idp_grants.hash) IN (
     SELECT g.kind, g.hash FROM idp_grants g WHERE g.expires_at <= now() ORDER BY g.expires_at LIMIT 100 FOR UPDATE SKIP LOCKED
@@ -84,6 +105,18 @@ DELETE FROM idp_grants WHERE (idp_grants.kind, idp_grants.hash) IN (
 
 func (q *Queries) PruneIDPGrants(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, pruneIDPGrants)
+	return err
+}
+
+const pruneIDPKeys = `-- name: PruneIDPKeys :exec
+DELETE FROM idp_keys WHERE EXISTS (
+    SELECT FROM idp_keys n WHERE n.created_at > idp_keys.created_at AND n.created_at < now() - $1::interval
+)
+`
+
+// Those that were replaced so long ago.
+func (q *Queries) PruneIDPKeys(ctx context.Context, keepFor time.Duration) error {
+	_, err := q.db.Exec(ctx, pruneIDPKeys, keepFor)
 	return err
 }
 

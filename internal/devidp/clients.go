@@ -18,6 +18,8 @@ type Client struct {
 	Redirects []string
 	// PostLogout are where the browser may be sent after logout, compared exactly.
 	PostLogout []string
+	// Backchannel is where the client is told that somebody has signed out here; empty: it is not.
+	Backchannel string
 }
 
 // DefaultClients are the server's own web client, with its secret, a mobile app and the command line.
@@ -27,6 +29,8 @@ func DefaultClients(publicURL *url.URL, webSecret string) []Client {
 			ID: "web", Secret: webSecret,
 			Redirects:  []string{publicURL.JoinPath("/api/v1/auth/callback").String()},
 			PostLogout: []string{publicURL.JoinPath("/").String()},
+
+			Backchannel: publicURL.JoinPath("/api/v1/auth/backchannel").String(),
 		},
 		{
 			ID: "mobile",

@@ -2,7 +2,7 @@
 // passwords, so that sign-in works on one machine with nothing else running.
 //
 // It proves nobody's identity and must never be mounted in production. Its protocol is the real one, strictly: code
-// flow with PKCE S256, exact redirects, codes and refresh tokens that work once, access tokens after RFC 9068. Its key,
+// flow with PKCE S256, exact redirects, codes and refresh tokens that work once, access tokens after RFC 9068. Its keys,
 // codes and refresh tokens are in PostgreSQL, so that every replica can serve each step.
 package devidp
 
@@ -34,6 +34,8 @@ type Config struct {
 	Audience string
 	// Clients may ask for tokens; see DefaultClients.
 	Clients []Client
+	// Transport carries what clients are told of logouts. Nil: http.DefaultTransport.
+	Transport http.RoundTripper
 	// Now is the clock of the times in tokens. Nil: time.Now.
 	Now func() time.Time
 	// Log gets the causes of answers 503. Nil: discarded.
@@ -42,11 +44,12 @@ type Config struct {
 
 // A Provider is the issuer's handler. It answers everything below the path of its issuer URL.
 type Provider struct {
-	cfg    Config
-	store  *store.Store
-	base   string
-	routes map[string]route
-	keys   keyring
+	cfg      Config
+	store    *store.Store
+	base     string
+	routes   map[string]route
+	keys     keyring
+	outgoing *http.Client
 }
 
 // A route is a handler with the methods that it takes.
@@ -69,6 +72,7 @@ func New(cfg Config, s *store.Store) (*Provider, error) {
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	p := &Provider{cfg: cfg, store: s, base: issuer.Path}
 	p.keys = keyring{store: s, now: cfg.Now}
+	p.outgoing = newClient(cfg.Transport)
 	p.routes = p.table()
 	return p, nil
 }

@@ -104,7 +104,7 @@ func profile(person Person) map[string]any {
 }
 
 func (p *Provider) sign(ctx context.Context, typ string, claims map[string]any) (string, error) {
-	key, err := p.keys.current(ctx)
+	key, err := p.keys.signing(ctx)
 	if err != nil {
 		return "", err
 	}

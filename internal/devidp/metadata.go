@@ -3,8 +3,6 @@ package devidp
 import (
 	"encoding/json"
 	"net/http"
-
-	jose "github.com/go-jose/go-jose/v4"
 )
 
 // serveMetadata is the discovery document (OpenID Connect Discovery 1.0, RFC 8414).
@@ -26,6 +24,8 @@ func (p *Provider) serveMetadata(w http.ResponseWriter, _ *http.Request) {
 		"code_challenge_methods_supported":               []string{"S256"},
 		"authorization_response_iss_parameter_supported": true,
 		"request_uri_parameter_supported":                false,
+		"backchannel_logout_supported":                   true,
+		"backchannel_logout_session_supported":           true,
 		"claims_supported": []string{
 			"iss", "sub", "aud", "exp", "iat", "auth_time", "nonce", "at_hash", "azp", "sid",
 			"name", "email", "org_id", "org_name", "roles",
@@ -33,14 +33,14 @@ func (p *Provider) serveMetadata(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// serveKeys is the public half of the signing key.
+// serveKeys is the public half of the signing keys: of that which will sign next, and of those whose tokens live.
 func (p *Provider) serveKeys(w http.ResponseWriter, r *http.Request) {
-	key, err := p.keys.current(r.Context())
+	keys, err := p.keys.public(r.Context())
 	if err != nil {
 		p.unavailable(w, r, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key.Public()}})
+	writeJSON(w, http.StatusOK, keys)
 }
 
 // unavailable answers that the database cannot be asked now. The cause goes to the log.

@@ -378,11 +378,11 @@ func TestDatabaseAway(t *testing.T) {
 func TestFirstKeyIsMade(t *testing.T) {
 	t.Parallel()
 	s := storetest.New(t)
-	first, err := newProvider(t, s).keys.current(t.Context())
+	first, err := newProvider(t, s).keys.signing(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := newProvider(t, s).keys.current(t.Context())
+	second, err := newProvider(t, s).keys.signing(t.Context())
 	if err != nil || first.KeyID == "" || second.KeyID != first.KeyID || !first.Valid() || first.IsPublic() {
 		t.Errorf("keys %q and %q, %v", first.KeyID, second.KeyID, err)
 	}

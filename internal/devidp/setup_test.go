@@ -53,7 +53,7 @@ var signingKey = sync.OnceValues(NewKey)
 func newStore(tb testing.TB) *store.Store {
 	tb.Helper()
 	s := storetest.New(tb)
-	if _, err := s.IDPKey(tb.Context(), signingKey); err != nil {
+	if _, err := s.IDPKeys(tb.Context(), KeyRules(signingKey)); err != nil {
 		tb.Fatal(err)
 	}
 	return s

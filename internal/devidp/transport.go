@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// Transport answers requests for the issuer from its handler, in this process, and sends all others to next. So the
-// server reaches the issuer under the URL that browsers use, whatever that name means where the server runs, and
-// before its own listener is up.
-func Transport(issuerURL string, handler http.Handler, next http.RoundTripper) http.RoundTripper {
-	issuer, err := url.Parse(issuerURL)
+// Transport answers requests below a URL from its handler, in this process, and sends all others to next. So the server
+// reaches the issuer, and the issuer the server, under the URLs that browsers use, whatever those names mean where the
+// server runs, and before its own listener is up.
+func Transport(baseURL string, handler http.Handler, next http.RoundTripper) http.RoundTripper {
+	base, err := url.Parse(baseURL)
 	if err != nil {
 		return next
 	}
-	return &transport{issuer: issuer, handler: handler, next: next}
+	return &transport{base: base, handler: handler, next: next}
 }
 
 type transport struct {
-	issuer  *url.URL
+	base    *url.URL
 	handler http.Handler
 	next    http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !t.isIssuer(r.URL) {
+	if !t.isBelow(r.URL) {
 		return t.next.RoundTrip(r)
 	}
 	in := r.Clone(r.Context())
@@ -42,9 +42,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out.result(r), r.Context().Err()
 }
 
-func (t *transport) isIssuer(u *url.URL) bool {
-	return u.Scheme == t.issuer.Scheme && strings.EqualFold(u.Host, t.issuer.Host) &&
-		strings.HasPrefix(u.Path, t.issuer.Path+"/")
+func (t *transport) isBelow(u *url.URL) bool {
+	return u.Scheme == t.base.Scheme && strings.EqualFold(u.Host, t.base.Host) &&
+		strings.HasPrefix(u.Path, strings.TrimSuffix(t.base.Path, "/")+"/")
 }
 
 // A response collects what the handler writes.

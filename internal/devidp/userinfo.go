@@ -70,11 +70,11 @@ func (p *Provider) readOwn(ctx context.Context, raw, typ string) (ownClaims, err
 	if signed.Signatures[0].Header.ExtraHeaders[jose.HeaderType] != typ {
 		return ownClaims{}, errors.New("wrong type of token")
 	}
-	key, err := p.keys.current(ctx)
+	key, err := p.keys.verifying(ctx, signed.Signatures[0].Header.KeyID)
 	if err != nil {
 		return ownClaims{}, err
 	}
-	payload, err := signed.Verify(key.Public())
+	payload, err := signed.Verify(key)
 	if err != nil {
 		return ownClaims{}, err
 	}
@@ -105,6 +105,7 @@ func (p *Provider) serveLogout(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	p.tellClients(r.Context(), claims)
 	p.leave(w, claims, values)
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -21,9 +22,8 @@ type Issuer struct {
 	// KeyFetches counts requests for the key set.
 	KeyFetches atomic.Int64
 
-	t      testing.TB
-	signer jose.Signer
-	keys   jose.JSONWebKeySet
+	t   testing.TB
+	key jose.JSONWebKey
 }
 
 // StartIssuer starts an issuer that ends with the test.
@@ -34,12 +34,7 @@ func StartIssuer(t testing.TB) *Issuer {
 		t.Fatal(err)
 	}
 	jwk := jose.JSONWebKey{Key: key, KeyID: "k1", Algorithm: string(jose.ES256), Use: "sig"}
-	options := (&jose.SignerOptions{}).WithType("at+jwt")
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jwk}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := &Issuer{t: t, signer: signer, keys: jose.JSONWebKeySet{Keys: []jose.JSONWebKey{jwk.Public()}}}
+	i := &Issuer{t: t, key: jwk}
 	server := httptest.NewServer(i.routes())
 	t.Cleanup(server.Close)
 	i.URL = server.URL
@@ -57,7 +52,7 @@ func (i *Issuer) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.KeyFetches.Add(1)
-		i.write(w, i.keys)
+		i.write(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{i.key.Public()}})
 	})
 	return mux
 }
@@ -77,12 +72,48 @@ func (i *Issuer) Env() Env {
 // Token returns an access token for a subject of an organisation with these roles, good for an hour. Each has its own jti.
 func (i *Issuer) Token(subject, organisation string, roles ...string) string {
 	i.t.Helper()
+	return i.Sign("at+jwt", i.Claims(subject, organisation, roles...))
+}
+
+// Claims are those of an access token that is accepted.
+func (i *Issuer) Claims(subject, organisation string, roles ...string) map[string]any {
 	now := time.Now()
-	claims := map[string]any{
+	return map[string]any{
 		"iss": i.URL, "sub": subject, "aud": "api", "client_id": "mobile", "jti": rand.Text(), "org_id": organisation,
-		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "name": subject, "email": subject + "@example.com", "roles": roles,
+		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "name": subject, "email": subject + "@example.com",
+		"roles": append([]string{}, roles...),
 	}
-	token, err := jwt.Signed(i.signer).Claims(claims).Serialize()
+}
+
+// LogoutToken returns a back-channel logout token for a subject.
+func (i *Issuer) LogoutToken(subject string) string {
+	i.t.Helper()
+	now := time.Now()
+	return i.Sign("logout+jwt", map[string]any{
+		"iss": i.URL, "sub": subject, "aud": "web", "jti": rand.Text(), "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
+		"events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}},
+	})
+}
+
+// PublicKey is the key that verifies the issuer's tokens, as PKIX bytes.
+func (i *Issuer) PublicKey() []byte {
+	i.t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(i.key.Public().Key)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	return der
+}
+
+// Sign makes a token of that type.
+func (i *Issuer) Sign(typ string, claims map[string]any) string {
+	i.t.Helper()
+	options := (&jose.SignerOptions{}).WithType(jose.ContentType(typ))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, options)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	token, err := jwt.Signed(signer).Claims(claims).Serialize()
 	if err != nil {
 		i.t.Fatal(err)
 	}

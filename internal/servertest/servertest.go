@@ -18,6 +18,7 @@ import (
 
 	"example.com/gatehouse/internal/app"
 	"example.com/gatehouse/internal/devidp"
+	"example.com/gatehouse/internal/store"
 	"example.com/gatehouse/internal/store/storetest"
 )
 
@@ -72,15 +73,33 @@ func settings(t testing.TB, overrides []Env) Env {
 		maps.Copy(env, o)
 	}
 	if env["DATABASE_URL"] == "" {
-		env["DATABASE_URL"] = storetest.URL(t)
+		env["DATABASE_URL"] = NewDatabase(t)
 	}
 	return env
+}
+
+// signingKey is the development issuer's, made once for all tests: making one takes long on a busy machine.
+var signingKey = sync.OnceValues(devidp.NewKey) //nolint:gochecknoglobals // It is never written after that.
+
+// NewDatabase returns the address of a database of the test's own, in which the development issuer has its key.
+func NewDatabase(t testing.TB) string {
+	t.Helper()
+	url := storetest.URL(t)
+	s, err := store.Open(t.Context(), store.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.IDPKeys(t.Context(), devidp.KeyRules(signingKey)); err != nil {
+		t.Fatal(err)
+	}
+	return url
 }
 
 // StartTwo runs the program twice on one database and behind one public name, as replicas are.
 func StartTwo(t testing.TB, overrides ...Env) (one, two *Server) {
 	t.Helper()
-	shared := Env{"DATABASE_URL": storetest.URL(t)}
+	shared := Env{"DATABASE_URL": NewDatabase(t)}
 	one = Start(t, append([]Env{shared}, overrides...)...)
 	shared["PUBLIC_URL"] = one.URL
 	return one, Start(t, append([]Env{shared}, overrides...)...)

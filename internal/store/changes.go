@@ -51,8 +51,9 @@ type feed struct {
 	looked chan struct{}
 }
 
-// Follow tells apply of every change that is committed, each once, until ctx ends: first of ChangedAnything, which also
-// follows each lost connection. It holds a connection of its own past any pooler. Changes come in no particular order.
+// Follow tells apply of every change that is committed, each once and in no particular order, until ctx ends: first of
+// ChangedAnything, which also follows each lost connection. It holds a connection of its own past any pooler. Call it
+// once for a Store.
 //
 // An error of apply means that the change was not taken in: it is told again, as ChangedAnything. failed is told why the
 // feed is interrupted, once an attempt.

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,7 +10,7 @@ import (
 	"example.com/gatehouse/internal/dbgen"
 )
 
-// idpKeyLock is what processes that want to make the issuer's first key take turns at.
+// idpKeyLock is what processes that want to add a key of the issuer take turns at.
 const idpKeyLock = "idp_keys"
 
 // An IDPGrant is a code or a refresh token that the development issuer gave out.
@@ -26,35 +26,61 @@ type IDPGrant struct {
 	ExpiresAt time.Time
 }
 
-// IDPKey returns the development issuer's newest signing key, in whatever form the issuer keeps it. If there is none it
-// is made, once for all processes; an error of generate is returned wrapped.
-func (s *Store) IDPKey(ctx context.Context, generate func() ([]byte, error)) ([]byte, error) {
-	key, err := one(ctx, s, "read issuer's key", func(ctx context.Context, q *dbgen.Queries) ([]byte, error) {
-		return q.NewestIDPKey(ctx)
-	})
-	if !errors.Is(err, ErrNotFound) {
-		return key, err
-	}
-	err = all(ctx, s, "make issuer's key", func(ctx context.Context, q *dbgen.Queries) error {
-		key, err = firstIDPKey(ctx, q, generate)
-		return err
-	})
-	return key, err
+// An IDPKey is a signing key of the development issuer, in whatever form the issuer keeps it.
+type IDPKey struct {
+	Key []byte
+	// Age is how long ago it was made.
+	Age time.Duration
 }
 
-func firstIDPKey(ctx context.Context, q *dbgen.Queries, generate func() ([]byte, error)) ([]byte, error) {
-	if err := q.LockInTransaction(ctx, idpKeyLock); err != nil {
-		return nil, err
+// IDPKeyRules say how long signing keys live.
+type IDPKeyRules struct {
+	// RotateAfter is the age at which the newest key is followed by another.
+	RotateAfter time.Duration
+	// KeepFor is how long a key that was replaced is kept.
+	KeepFor time.Duration
+	// Generate makes a key. It may take its time.
+	Generate func() ([]byte, error)
+}
+
+// IDPKeys returns the development issuer's signing keys, newest first. Where there is none, or the newest is too old,
+// one is made, once for all processes. An error of Generate is returned wrapped.
+func (s *Store) IDPKeys(ctx context.Context, rules IDPKeyRules) ([]IDPKey, error) {
+	keys, err := s.readIDPKeys(ctx)
+	if err != nil || len(keys) > 0 && keys[0].Age < rules.RotateAfter {
+		return keys, err
 	}
-	key, err := q.NewestIDPKey(ctx)
-	if kindOf(err) != ErrNotFound { //nolint:errorlint // kindOf returns the sentinel itself.
-		return key, err
-	}
-	key, err = generate()
+	key, err := rules.Generate() // Outside of any transaction: on a busy machine it takes longer than a call may.
 	if err != nil {
+		return nil, fmt.Errorf("make issuer's key: %w", err)
+	}
+	if err := s.addIDPKey(ctx, key, rules); err != nil {
 		return nil, err
 	}
-	return key, q.AddIDPKey(ctx, dbgen.AddIDPKeyParams{ID: newID(), Key: key})
+	return s.readIDPKeys(ctx)
+}
+
+func (s *Store) readIDPKeys(ctx context.Context) ([]IDPKey, error) {
+	rows, err := one(ctx, s, "read issuer's keys", func(ctx context.Context, q *dbgen.Queries) ([]dbgen.IDPKeysRow, error) {
+		return q.IDPKeys(ctx)
+	})
+	keys := make([]IDPKey, 0, len(rows))
+	for _, row := range rows {
+		keys = append(keys, IDPKey(row))
+	}
+	return keys, err
+}
+
+func (s *Store) addIDPKey(ctx context.Context, key []byte, rules IDPKeyRules) error {
+	return all(ctx, s, "keep issuer's key", func(ctx context.Context, q *dbgen.Queries) error {
+		if err := q.LockInTransaction(ctx, idpKeyLock); err != nil {
+			return err
+		}
+		if err := q.PruneIDPKeys(ctx, rules.KeepFor); err != nil {
+			return err
+		}
+		return q.AddIDPKey(ctx, dbgen.AddIDPKeyParams{ID: newID(), Key: key, RotateAfter: rules.RotateAfter})
+	})
 }
 
 // PutIDPGrant keeps a grant. ErrConflict: its family has been revoked, or its hash is not new.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,18 +14,58 @@ import (
 	"example.com/gatehouse/internal/store/storetest"
 )
 
+func keyRules(key string) store.IDPKeyRules {
+	return store.IDPKeyRules{
+		RotateAfter: 30 * 24 * time.Hour, KeepFor: 15 * 24 * time.Hour,
+		Generate: func() ([]byte, error) { return []byte(key), nil },
+	}
+}
+
 func TestIDPKeyIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	s := storetest.New(t)
 	broken := errors.New("no randomness")
-	_, err := s.IDPKey(t.Context(), func() ([]byte, error) { return nil, broken })
+	rules := keyRules("")
+	rules.Generate = func() ([]byte, error) { return nil, broken }
+	_, err := s.IDPKeys(t.Context(), rules)
 	wantErr(t, err, broken)
-	keys, errs := together(8, func(i int) ([]byte, error) {
-		return s.IDPKey(t.Context(), func() ([]byte, error) { return fmt.Appendf(nil, "key %d", i), nil })
-	})
-	for i, key := range keys {
-		if errs[i] != nil || !bytes.Equal(key, keys[0]) || len(key) == 0 {
-			t.Errorf("key is %q (%v) for one and %q for another", key, errs[i], keys[0])
+	keys, errs := together(8, func(i int) ([]store.IDPKey, error) { return s.IDPKeys(t.Context(), keyRules(fmt.Sprint("key ", i))) })
+	for i, got := range keys {
+		if errs[i] != nil || len(got) != 1 || !bytes.Equal(got[0].Key, keys[0][0].Key) {
+			t.Errorf("keys are %v (%v) for one and %v for another", got, errs[i], keys[0])
+		}
+	}
+}
+
+// A key is followed by another when it is old, and goes when that one has been there for long enough.
+func TestIDPKeysRotate(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	s := storetest.Open(t, store.Config{URL: url})
+	conn := connect(t, url)
+	keys := func(made string) (found []string) {
+		t.Helper()
+		for _, key := range must(s.IDPKeys(t.Context(), keyRules(made)))(t) {
+			found = append(found, string(key.Key))
+		}
+		return found
+	}
+	steps := []struct {
+		days int // That pass before.
+		made string
+		want []string
+	}{
+		{0, "first", []string{"first"}},
+		{29, "not yet", []string{"first"}},
+		{1, "second", []string{"second", "first"}},
+		{30, "third", []string{"third", "second"}},
+	}
+	for _, step := range steps {
+		if _, err := conn.Exec(t.Context(), "UPDATE idp_keys SET created_at = created_at - make_interval(days => $1)", step.days); err != nil {
+			t.Fatal(err)
+		}
+		if got := keys(step.made); !slices.Equal(got, step.want) {
+			t.Errorf("after %d more days the keys are %q, want %q", step.days, got, step.want)
 		}
 	}
 }
