@@ -51,6 +51,8 @@ type Route struct {
 	// Budgets are the route's own, beside those of its class.
 	Budgets []string
 	Query   []Param
+	// Form are the fields of a body of application/x-www-form-urlencoded, where other protocols want one.
+	Form []Param
 	// Request and Response are zero values of the body types; nil where there is none or it is not JSON.
 	Request, Response any
 	// Status is that of success; ContentType that of a success body that is not JSON.
@@ -66,23 +68,24 @@ type Route struct {
 
 // The ids of the routes, for those who must name one.
 const (
-	RouteLimitsGet     = "limits.get"
-	RouteOpenAPIGet    = "openapi.get"
-	RouteMeGet         = "me.get"
-	RouteMeDelete      = "me.delete"
-	RouteOrgGet        = "org.get"
-	RouteTasksList     = "tasks.list"
-	RouteTasksGet      = "tasks.get"
-	RouteTasksCreate   = "tasks.create"
-	RouteTasksUpdate   = "tasks.update"
-	RouteTasksDelete   = "tasks.delete"
-	RouteTasksParse    = "tasks.parse"
-	RouteTasksExport   = "tasks.export"
-	RouteReportsCreate = "reports.create"
-	RouteAuthLogin     = "auth.login"
-	RouteAuthCallback  = "auth.callback"
-	RouteAuthRefresh   = "auth.refresh"
-	RouteAuthLogout    = "auth.logout"
+	RouteLimitsGet       = "limits.get"
+	RouteOpenAPIGet      = "openapi.get"
+	RouteMeGet           = "me.get"
+	RouteMeDelete        = "me.delete"
+	RouteOrgGet          = "org.get"
+	RouteTasksList       = "tasks.list"
+	RouteTasksGet        = "tasks.get"
+	RouteTasksCreate     = "tasks.create"
+	RouteTasksUpdate     = "tasks.update"
+	RouteTasksDelete     = "tasks.delete"
+	RouteTasksParse      = "tasks.parse"
+	RouteTasksExport     = "tasks.export"
+	RouteReportsCreate   = "reports.create"
+	RouteAuthLogin       = "auth.login"
+	RouteAuthCallback    = "auth.callback"
+	RouteAuthRefresh     = "auth.refresh"
+	RouteAuthLogout      = "auth.logout"
+	RouteAuthBackchannel = "auth.backchannel"
 
 	RouteAdminReportsList     = "admin.reports.list"
 	RouteAdminOrgsList        = "admin.orgs.list"
@@ -205,8 +208,13 @@ func authRoutes() []Route {
 		},
 		{
 			ID: RouteAuthLogout, Method: http.MethodPost, Path: auth + "/logout", Class: ClassPublic, Response: LogoutResult{}, Status: http.StatusOK,
-			Query:   []Param{{Name: "everywhere", Type: "boolean", Why: "Ends all of the person's sessions."}},
+			Query:   []Param{{Name: "everywhere", Type: "boolean", Why: "Ends all of the person's sessions, and refuses their tokens that were issued up to this second."}},
 			Summary: "Ends the session. Without one there is nothing to end, and that is no fault.",
+		},
+		{
+			ID: RouteAuthBackchannel, Method: http.MethodPost, Path: auth + "/backchannel", Class: ClassPublic, Status: http.StatusOK,
+			Form:    []Param{{Name: "logout_token", Type: "string", Required: true, Why: "The issuer's logout token, obeyed once."}},
+			Summary: "Takes the issuer's word that somebody has signed out there (OpenID Connect Back-Channel Logout).",
 		},
 	}
 }

@@ -62,6 +62,12 @@ func (b browser) send(method, target string, form url.Values) servertest.Respons
 // signIn walks the whole way through the development issuer, as a person would.
 func (b browser) signIn(person, returnTo string) servertest.Response {
 	b.t.Helper()
+	return b.send("GET", b.choose(person, returnTo), nil)
+}
+
+// choose begins a sign-in, and returns where the issuer sends the browser back to.
+func (b browser) choose(person, returnTo string) string {
+	b.t.Helper()
 	resp := b.send("GET", "/api/v1/auth/login?returnTo="+url.QueryEscape(returnTo), nil)
 	want(b.t, resp, http.StatusFound)
 	page := b.send("GET", resp.Header.Get("Location"), nil)
@@ -72,7 +78,7 @@ func (b browser) signIn(person, returnTo string) servertest.Response {
 	if chosen.StatusCode != http.StatusFound && chosen.StatusCode != http.StatusSeeOther {
 		b.t.Fatalf("choosing %s: %d %s", person, chosen.StatusCode, chosen.Body)
 	}
-	return b.send("GET", chosen.Header.Get("Location"), nil)
+	return chosen.Header.Get("Location")
 }
 
 func TestWebSignIn(t *testing.T) {

@@ -31,6 +31,30 @@ func TestSignInsAreCountedTogether(t *testing.T) {
 	}
 }
 
+// A sign-in that begins on one replica and ends on another is given back by that one, once.
+func TestSignInAcrossReplicas(t *testing.T) {
+	t.Parallel()
+	one, two := servertest.StartTwo(t)
+	const address = "203.0.113.91"
+	b := newBrowser(t, one, address)
+	target, err := url.Parse(b.choose("alice", "/tasks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.s = two
+	done := b.send("GET", target.RequestURI(), nil)
+	want(t, done, http.StatusSeeOther)
+	if done.Header.Get("Location") != "/tasks" {
+		t.Errorf("went to %q", done.Header.Get("Location"))
+	}
+	want(t, b.send("GET", "/api/v1/me", nil), http.StatusOK)
+	login := servertest.Request{Path: "/api/v1/auth/login", From: address}
+	for i := range 10 {
+		want(t, []*servertest.Server{one, two}[i%2].Do(login), http.StatusFound)
+	}
+	wantRateLimited(t, one.Do(login), "auth.login", "10 sign-ins per 60s")
+}
+
 // Without the database nobody can sign in, so its budget refuses nothing that would have worked: 503, never a made-up
 // 429. It applies again once the database is back.
 func TestSignInWithoutTheDatabase(t *testing.T) {

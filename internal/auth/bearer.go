@@ -40,7 +40,7 @@ func (a *Auth) checkAccessToken(ctx context.Context, p *provider, raw string) (a
 	if err := a.checkHeader(raw); err != nil {
 		return accessToken{}, err
 	}
-	token, err := verify(ctx, p.accessTokens, raw)
+	token, err := verify(ctx, p.accessTokens.Verify, raw)
 	if err != nil {
 		return accessToken{}, err
 	}
@@ -121,16 +121,17 @@ func (a *Auth) checkClient(c claims) error {
 	return nil
 }
 
-// verify runs go-oidc's verifier and keeps apart what it reports alike: a token that is no good, and keys that could
+// verify runs one of go-oidc's checks and keeps apart what it reports alike: a token that is no good, and keys that could
 // not be fetched.
-func verify(ctx context.Context, v *oidc.IDTokenVerifier, raw string) (*oidc.IDToken, error) {
+func verify[T any](ctx context.Context, check func(context.Context, string) (T, error), raw string) (T, error) {
 	var missing outage
-	token, err := v.Verify(context.WithValue(ctx, outageKey{}, &missing), raw)
+	var none T
+	token, err := check(context.WithValue(ctx, outageKey{}, &missing), raw)
 	switch {
 	case missing.err != nil:
-		return nil, unavailable("fetch the issuer's keys", missing.err)
+		return none, unavailable("fetch the issuer's keys", missing.err)
 	case err != nil:
-		return nil, invalid("verify token: %w", err)
+		return none, invalid("verify token: %w", err)
 	}
 	return token, nil
 }

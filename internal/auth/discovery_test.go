@@ -32,7 +32,7 @@ func TestDiscoveryPending(t *testing.T) {
 		if err := present(t, a, i.sign(t, "at+jwt", goodClaims())); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrInvalid) {
 			t.Errorf("a bearer token: %v, want ErrUnavailable alone", err)
 		}
-		if _, _, err := a.Login(t.Context(), "/"); !errors.Is(err, ErrUnavailable) {
+		if _, _, err := a.Login(t.Context(), "/", nil); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("a sign-in: %v, want ErrUnavailable", err)
 		}
 		i.set(func(i *issuer) { i.down = false })

@@ -38,6 +38,8 @@ type SignIn struct {
 	ReturnTo string
 	// Cookies are to be set, whether it succeeded or not.
 	Cookies []*http.Cookie
+	// Charge is what Login was given, once the sign-in has succeeded: to be given back.
+	Charge []byte
 	// Code is empty for success, else one of the codes above.
 	Code string
 	// Cause is why it failed, for the log only.
@@ -53,16 +55,21 @@ func (s SignIn) Location() string {
 }
 
 // Login begins a sign-in: the issuer's URL to redirect to, and a cookie that ties the answer to this browser. returnTo
-// is where the person wants to be afterwards; anything but a local path becomes "/". The error is ErrUnavailable.
-func (a *Auth) Login(ctx context.Context, returnTo string) (string, *http.Cookie, error) {
+// is where the person wants to be afterwards; anything but a local path becomes "/". charge is kept for whoever ends the
+// sign-in, in this process or another. The error is ErrUnavailable.
+func (a *Auth) Login(ctx context.Context, returnTo string, charge []byte) (string, *http.Cookie, error) {
 	p := a.provider.Load()
 	if p == nil {
 		return "", nil, errPending
 	}
 	state, nonce, verifier := randomToken(), randomToken(), oauth2.GenerateVerifier()
+	sealed, err := sealCharge(state, charge)
+	if err != nil {
+		return "", nil, err
+	}
 	login := store.Login{
 		StateHash: hashOf(state), Verifier: verifier, Nonce: nonce,
-		ReturnTo: LocalPath(returnTo), ExpiresAt: a.cfg.Now().Add(loginFor),
+		ReturnTo: LocalPath(returnTo), Charge: sealed, ExpiresAt: a.cfg.Now().Add(loginFor),
 	}
 	if err := a.store.CreateLogin(ctx, login); err != nil {
 		return "", nil, unavailable("keep the sign-in", err)
@@ -137,7 +144,9 @@ func (a *Auth) signIn(ctx context.Context, p *provider, in answer) (SignIn, erro
 	if err != nil {
 		return SignIn{}, err
 	}
-	return SignIn{ReturnTo: LocalPath(login.ReturnTo), Cookies: []*http.Cookie{cookie}}, nil
+	return SignIn{
+		ReturnTo: LocalPath(login.ReturnTo), Cookies: []*http.Cookie{cookie}, Charge: openCharge(in.state, login.Charge),
+	}, nil
 }
 
 // takeLogin finds what Login kept and deletes it, whatever the issuer's answer was: one answer a sign-in.
@@ -174,7 +183,7 @@ func (a *Auth) exchange(ctx context.Context, p *provider, code string, login sto
 		return nil, "", failed(exchangeCode(err), "change the code for tokens", err)
 	}
 	raw, _ := tokens.Extra("id_token").(string)
-	token, err := verify(ctx, p.idTokens, raw)
+	token, err := verify(ctx, p.idTokens.Verify, raw)
 	if err != nil {
 		return nil, "", failed(verifyCode(err), "verify the ID token", err)
 	}

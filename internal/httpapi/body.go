@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -127,6 +128,23 @@ func checkContentType(r *http.Request) error {
 		code:   api.CodeUnsupportedMediaType,
 		detail: fmt.Sprintf("Send the body with Content-Type: %s.", strings.Join(accepted, " or ")),
 	}
+}
+
+// formField reads the one field of a form that counts. Others are the other protocol's own.
+func (c *call) formField(name string) (string, error) {
+	const accepted = "application/x-www-form-urlencoded"
+	if kind, _, err := mime.ParseMediaType(c.request().Header.Get("Content-Type")); err != nil || kind != accepted {
+		return "", failure{code: api.CodeUnsupportedMediaType, detail: "Send the body with Content-Type: " + accepted + "."}
+	}
+	data, err := io.ReadAll(c.request().Body)
+	if err != nil {
+		return "", bodyFailure(err)
+	}
+	values, err := url.ParseQuery(string(data))
+	if err != nil || len(values[name]) != 1 {
+		return "", badRequest("The form must hold " + name + " once.")
+	}
+	return values.Get(name), nil
 }
 
 // decodeJSON is strict: one object, no unknown fields, nothing behind it.

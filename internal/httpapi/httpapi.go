@@ -82,7 +82,6 @@ type Server struct {
 	handler     http.Handler
 	budgets     map[string]api.Budget
 	crossOrigin *http.CrossOriginProtection
-	pending     *pendingLogins
 	refusals    *refusals
 }
 
@@ -91,7 +90,7 @@ const defaultBodyTimeout = 10 * time.Second
 
 // New mounts the routes. It fails when contract and handlers disagree, or when a route could not be decided in one call.
 func New(cfg Config) (*Server, error) {
-	s := &Server{Config: cfg, budgets: map[string]api.Budget{}, pending: newPendingLogins(), refusals: newRefusals()}
+	s := &Server{Config: cfg, budgets: map[string]api.Budget{}, refusals: newRefusals()}
 	if s.BodyTimeout == 0 {
 		s.BodyTimeout = defaultBodyTimeout
 	}

@@ -3,24 +3,25 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/auth"
-	"example.com/gatehouse/internal/ratelimit"
 )
 
-// authLogin sends the browser to the issuer. What it was charged is remembered, to be given back when it comes back signed in.
+// authLogin sends the browser to the issuer. What it was charged is kept with the sign-in, to be given back by whichever
+// replica it comes back to signed in.
 func (s *Server) authLogin(c *call) error {
-	target, cookie, err := s.Auth.Login(c.context(), c.request().URL.Query().Get("returnTo"))
+	charge, err := s.Limiter.Vouchers(c.budgets)
 	if err != nil {
 		return err
 	}
-	s.pending.add(cookie.Value, c.budgets, time.Now())
+	target, cookie, err := s.Auth.Login(c.context(), c.request().URL.Query().Get("returnTo"), charge)
+	if err != nil {
+		return err
+	}
 	http.SetCookie(c.writer(), cookie)
 	http.Redirect(c.writer(), c.request(), target, http.StatusFound)
 	return nil
@@ -35,10 +36,10 @@ func (s *Server) authCallback(c *call) error {
 	if err != nil {
 		return err
 	}
-	if d, ok := s.pending.take(c.request().URL.Query().Get("state")); ok && in.Code == "" {
-		s.Limiter.GiveBack(c.context(), d)
-	}
 	c.cause = in.Cause
+	if err := s.Limiter.Redeem(c.context(), in.Charge); err != nil {
+		c.cause = err // The person is signed in all the same.
+	}
 	setCookies(c.writer(), in.Cookies)
 	http.Redirect(c.writer(), c.request(), in.Location(), http.StatusSeeOther)
 	return nil
@@ -103,6 +104,24 @@ func (s *Server) authLogout(c *call) error {
 	return c.json(http.StatusOK, result)
 }
 
+// authBackchannel takes the issuer's word that somebody has signed out there.
+func (s *Server) authBackchannel(c *call) error {
+	token, err := c.formField("logout_token")
+	if err != nil {
+		return err
+	}
+	err = s.Auth.ObeyLogout(c.context(), token)
+	if errors.Is(err, auth.ErrInvalid) {
+		return failure{code: api.CodeBadRequest, detail: "The logout token is not valid.", cause: err}
+	}
+	if err != nil {
+		return err
+	}
+	c.gin.Status(http.StatusOK)
+	c.gin.Writer.WriteHeaderNow()
+	return nil
+}
+
 func setCookies(w http.ResponseWriter, cookies []*http.Cookie) {
 	for _, cookie := range cookies {
 		http.SetCookie(w, cookie)
@@ -119,47 +138,4 @@ func (s *Server) mountDevIDP(engine *gin.Engine) {
 		exchangeOf(g.Request).route = path
 		s.DevIDP.ServeHTTP(g.Writer, g.Request)
 	})
-}
-
-// pendingLogins remembers what sign-ins under way were charged, by their state. It is bounded: when it is full the
-// oldest is forgotten, which costs its owner one unit of a budget for a minute.
-type pendingLogins struct {
-	mu       sync.Mutex
-	byState  map[string]pendingLogin
-	byAge    []string
-	capacity int
-}
-
-type pendingLogin struct {
-	decision ratelimit.Decision
-	began    time.Time
-}
-
-// maxPendingLogins is what a busy minute has many times over; each is a few hundred bytes.
-const maxPendingLogins = 10_000
-
-// pendingFor is as long as a charge can matter: the window of the budget.
-const pendingFor = time.Minute
-
-func newPendingLogins() *pendingLogins {
-	return &pendingLogins{byState: map[string]pendingLogin{}, capacity: maxPendingLogins}
-}
-
-func (p *pendingLogins) add(state string, d ratelimit.Decision, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.byAge) > 0 && (len(p.byAge) >= p.capacity || now.Sub(p.byState[p.byAge[0]].began) > pendingFor) {
-		delete(p.byState, p.byAge[0])
-		p.byAge = p.byAge[1:]
-	}
-	p.byState[state] = pendingLogin{decision: d, began: now}
-	p.byAge = append(p.byAge, state)
-}
-
-func (p *pendingLogins) take(state string) (ratelimit.Decision, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	login, ok := p.byState[state]
-	delete(p.byState, state) // Its place in byAge is cleared by a later add.
-	return login.decision, ok
 }

@@ -166,6 +166,9 @@ func addBodies(op *openapi3.Operation, route api.Route, schemas *schemas) error 
 		}
 		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).WithContent(requestContent(route, ref))}
 	}
+	if len(route.Form) > 0 {
+		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).WithContent(formContent(route.Form))}
+	}
 	response := openapi3.NewResponse().WithDescription(http.StatusText(route.Status))
 	response.Headers = successHeaders(route)
 	switch {
@@ -188,6 +191,17 @@ func requestContent(route api.Route, ref *openapi3.SchemaRef) openapi3.Content {
 		kinds = append(kinds, "application/merge-patch+json")
 	}
 	return openapi3.NewContentWithSchemaRef(ref, kinds)
+}
+
+func formContent(fields []api.Param) openapi3.Content {
+	schema := openapi3.NewObjectSchema()
+	for _, f := range fields {
+		schema.WithProperty(f.Name, &openapi3.Schema{Type: &openapi3.Types{f.Type}, Format: f.Format, Description: f.Why})
+		if f.Required {
+			schema.Required = append(schema.Required, f.Name)
+		}
+	}
+	return openapi3.NewContentWithSchema(schema, []string{"application/x-www-form-urlencoded"})
 }
 
 func successHeaders(route api.Route) openapi3.Headers {
@@ -233,7 +247,7 @@ func failures(route api.Route) []api.ErrorKind {
 	if route.Method != http.MethodGet {
 		codes = append(codes, api.CodeRequestTimeout, api.CodePayloadTooLarge)
 	}
-	if route.Request != nil {
+	if route.Request != nil || len(route.Form) > 0 {
 		codes = append(codes, api.CodeUnsupportedMediaType)
 	}
 	if route.TakesKey {

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -45,6 +46,7 @@ type Limiter struct {
 	local   *guard
 	resolve func(context.Context, *Budget, Subject) Setting
 	now     func() time.Time
+	process string    // Names this limiter among all.
 	scratch sync.Pool // Of *scratch.
 }
 
@@ -71,6 +73,7 @@ func New(config Config) (*Limiter, error) {
 		guards:  make(map[string]*guard, len(config.Stores)),
 		resolve: config.Resolve,
 		now:     config.Now,
+		process: rand.Text(),
 	}
 	for name, store := range config.Stores {
 		l.guards[name] = newGuard(name, store, &config)
