@@ -44,6 +44,21 @@ const (
 	InPostgres Place = "postgres"
 )
 
+// Counts says whether the place has an algorithm.
+func (p Place) Counts(a Algorithm) bool {
+	return p != InPostgres || a == Sliding || a == Fixed
+}
+
+// What a limit may be.
+const (
+	// MaxSlidingLimit is the largest limit of a Sliding budget, which keeps the time of each unit.
+	MaxSlidingLimit = 1_024
+	// MaxLimit is the largest of the others, and the largest refill: larger ones could not be counted without overflow.
+	MaxLimit = 1_000_000_000_000
+	// MaxWindow is the longest that a bucket may take to fill.
+	MaxWindow = 366 * 24 * time.Hour
+)
+
 // Mode is what a budget does when its store fails.
 type Mode string
 

@@ -98,9 +98,13 @@ func peopleNames() []string {
 	return names
 }
 
-// routes prints the contract: what is charged for which route, and what each budget allows.
+// routes prints the contract: what is charged for which route, and what each budget allows with BUDGETS_FILE.
 func routes(_ context.Context, in invocation) error {
 	if err := noArgs(in, "routes"); err != nil {
+		return err
+	}
+	rows, err := readBudgets(in.getenv("BUDGETS_FILE"))
+	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
@@ -109,9 +113,9 @@ func routes(_ context.Context, in invocation) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Method, r.Path, r.Class, strings.Join(r.Charges(), ", "))
 	}
 	fmt.Fprintln(w, "\t\t\t\t")
-	fmt.Fprintln(w, "BUDGET\tALLOWANCE\tPER\tALGORITHM\tCOUNTED IN, ON FAILURE")
-	for _, b := range api.Budgets() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s, %s\n", b.Name, b, b.Per, b.Algorithm, b.Place, b.OnFailure)
+	fmt.Fprintln(w, "BUDGET\tALLOWANCE\tPER\tALGORITHM\tCOUNTED IN, ON FAILURE, FROM")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s, %s, %s\n", r.Name, allowanceOf(r), r.Per, r.Algorithm, r.Place, r.OnFailure, sourceOf(r))
 	}
 	return w.Flush()
 }

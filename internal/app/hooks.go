@@ -12,11 +12,11 @@ import (
 
 // limiterHooks tie the limiter to metrics and log. An outage is logged once when it begins, and once with its count when it ends.
 func (s *server) limiterHooks() ratelimit.Hooks {
-	degraded := map[*ratelimit.Budget]telemetry.Budget{}
+	var bound budgetMetrics
 	return ratelimit.Hooks{
 		Budget: func(b *ratelimit.Budget) ratelimit.BudgetHooks {
 			m := s.metrics.Budget(b.Name, b.OnFailure.String())
-			degraded[b] = m // New calls this before any decision; afterwards the map is only read.
+			bound.keep(b, m)
 			return ratelimit.BudgetHooks{
 				Allowed: m.Allowed, Denied: m.Denied, WouldDeny: m.WouldDeny,
 				FailedOpen: m.FailedOpen, CountedLocally: m.CountedLocally, FailedClosed: m.FailedClosed, GivenBack: m.GivenBack,
@@ -27,11 +27,11 @@ func (s *server) limiterHooks() ratelimit.Hooks {
 			return ratelimit.StoreHooks{Asked: m.Asked, Breaker: m.Breaker}
 		},
 		OutageBegan: func(o ratelimit.Outage) {
-			degraded[o.Budget].Degraded(true)
+			bound.of(o.Budget).Degraded(true)
 			s.log.Warn("limiter store fails", "budget", o.Budget.Name, "store", o.Budget.Store, "mode", o.Budget.OnFailure.String(), "error", o.Err)
 		},
 		OutageEnded: func(o ratelimit.Outage) {
-			degraded[o.Budget].Degraded(false)
+			bound.of(o.Budget).Degraded(false)
 			s.log.Warn("limiter store is back", "budget", o.Budget.Name, "store", o.Budget.Store,
 				"decided_by_mode", o.Decisions, "lasted", time.Since(o.Began).Round(time.Millisecond).String())
 		},
@@ -57,6 +57,23 @@ func (s *server) watchRedis() error {
 			InUse: p.Open - p.Idle, Idle: p.Idle, Max: p.Max, Waits: int64(p.Waits), Waited: p.Waited, GivenUp: int64(p.Timeouts),
 		}
 	})
+}
+
+// budgetMetrics are the metrics of each budget and mode, which are bound at start and at each reading of the budgets' file.
+type budgetMetrics struct{ bound sync.Map }
+
+type budgetMode struct {
+	name string
+	mode ratelimit.Mode
+}
+
+func (m *budgetMetrics) keep(b *ratelimit.Budget, metrics telemetry.Budget) {
+	m.bound.Store(budgetMode{b.Name, b.OnFailure}, metrics)
+}
+
+func (m *budgetMetrics) of(b *ratelimit.Budget) telemetry.Budget {
+	metrics, _ := m.bound.Load(budgetMode{b.Name, b.OnFailure})
+	return metrics.(telemetry.Budget) //nolint:forcetypeassert // Each was kept before anything could be decided by it.
 }
 
 func (s *server) authHooks() auth.Hooks {

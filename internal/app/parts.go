@@ -119,60 +119,20 @@ func (s *server) makeLimiter(ctx context.Context) error {
 		}
 		stores[string(api.InRedis)], timeouts[string(api.InRedis)] = s.redis, s.redis.Timeout()
 	}
+	rows, err := readBudgets(s.cfg.BudgetsFile)
+	if err != nil {
+		return err
+	}
 	s.allowances = allowance.New(allowance.Config{Load: s.store.Allowances, Failed: s.allowancesUnread})
 	s.limiter, err = ratelimit.New(ratelimit.Config{
-		Budgets: budgets(s.redis != nil), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
+		Budgets: s.budgets(rows), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
 		Resolve: s.allowances.Resolve,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the limiter: %w", err)
 	}
-	s.warnOfReplicas(ctx)
+	s.warnOfReplicas(ctx, rows)
 	return nil
-}
-
-// budgets is the table as the limiter takes it. Without Redis what belongs there is counted in memory.
-func budgets(hasRedis bool) []ratelimit.Budget {
-	rows := make([]ratelimit.Budget, 0, len(api.Budgets()))
-	for _, b := range api.Budgets() {
-		place := b.Place
-		if place == api.InRedis && !hasRedis {
-			place = api.InMemory
-		}
-		rows = append(rows, ratelimit.Budget{
-			Name: b.Name, Limit: limitOf(b), Store: string(place), OnFailure: modeOf(b.OnFailure), Enforce: true, MaxCost: 1,
-		})
-	}
-	return rows
-}
-
-func limitOf(b api.Budget) ratelimit.Limit {
-	algorithm := map[api.Algorithm]ratelimit.Algorithm{
-		api.Sliding: ratelimit.SlidingLog, api.Segments: ratelimit.Segments, api.Bucket: ratelimit.TokenBucket, api.Fixed: ratelimit.FixedWindow,
-	}[b.Algorithm]
-	if algorithm == ratelimit.TokenBucket {
-		return ratelimit.Limit{Algorithm: algorithm, N: b.Limit, Refill: b.Refill}
-	}
-	return ratelimit.Limit{Algorithm: algorithm, N: b.Limit, Window: b.Window}
-}
-
-func modeOf(m api.Mode) ratelimit.Mode {
-	return map[api.Mode]ratelimit.Mode{api.FailOpen: ratelimit.Open, api.FailLocal: ratelimit.Local, api.FailClosed: ratelimit.Closed}[m]
-}
-
-// warnOfReplicas says which budgets are not shared though several processes serve.
-func (s *server) warnOfReplicas(ctx context.Context) {
-	if s.cfg.Replicas == 1 || s.redis != nil {
-		return
-	}
-	var names []string
-	for _, b := range api.Budgets() {
-		if b.Place == api.InRedis {
-			names = append(names, b.Name)
-		}
-	}
-	s.log.WarnContext(ctx, "these budgets are counted by each replica by itself, so together they admit REPLICAS times the limit: set REDIS_URL",
-		"budgets", names, "replicas", s.cfg.Replicas)
 }
 
 // makeAuth makes authentication, and the development issuer where it is wanted.

@@ -154,6 +154,7 @@ func (s *server) start(ctx, work context.Context) error {
 	s.health.Set(httpapi.Ready)
 	s.metrics.DatabaseUp(true)
 	go s.watchSchema(work)
+	s.watchBudgets(work)
 	s.log.InfoContext(ctx, "ready", "url", s.cfg.PublicURL)
 	return nil
 }

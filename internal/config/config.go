@@ -54,6 +54,8 @@ type Config struct {
 	SessionIdle time.Duration
 	SessionMax  time.Duration // at least SessionIdle
 
+	BudgetsFile string // empty: the table of budgets as it is
+
 	LLM LLM
 
 	LogLevel      slog.Level

@@ -117,6 +117,10 @@ func settings(c *Config) []setting {
 			about: "`public` runs the development issuer although `PUBLIC_URL` is not this machine. It signs anybody in as anybody. Refused in production.",
 		},
 		{
+			name: "BUDGETS_FILE", value: field(&c.BudgetsFile, text),
+			about: "A JSON file that changes budgets for everybody, such as `{\"user\": {\"limit\": 200}}`; read anew on SIGHUP. See `docs/limits.md`.",
+		},
+		{
 			name: "LLM_BASE_URL", value: field(&c.LLM.BaseURL, webURL),
 			about: "An OpenAI-compatible API that parses tasks. Empty: the local parser.",
 		},

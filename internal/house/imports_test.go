@@ -62,6 +62,7 @@ var rules = map[string]rule{
 	},
 
 	"internal/slidinglog":                {},
+	"internal/budgetfile":                {own: []string{"api"}},
 	"internal/frequent":                  {},
 	"internal/allowance":                 {own: []string{"internal/ratelimit", "internal/store"}},
 	"internal/clientip":                  {},

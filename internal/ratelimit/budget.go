@@ -1,6 +1,9 @@
 package ratelimit
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // A Mode says what a budget does while its store cannot say.
 type Mode uint8
@@ -39,6 +42,8 @@ type Budget struct {
 	Enforce bool
 	// Unlimited lets everything through and counts nothing.
 	Unlimited bool
+	// Source says where the row's numbers came from, SourceTable if empty.
+	Source string
 	// MaxCost is the largest fixed cost that a route charges, for the check at start; 0 where costs are computed.
 	MaxCost int64
 }
@@ -62,7 +67,7 @@ const SourceTable = "table"
 
 // Setting is what the budget's own row says.
 func (b *Budget) Setting() Setting {
-	return Setting{Limit: b.Limit, Enforce: b.Enforce, Unlimited: b.Unlimited, Source: SourceTable}
+	return Setting{Limit: b.Limit, Enforce: b.Enforce, Unlimited: b.Unlimited, Source: cmp.Or(b.Source, SourceTable)}
 }
 
 // An Ask is one charge of a decision, before its numbers are known.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -23,7 +25,9 @@ type guard struct {
 	now      func() time.Time
 	hooks    StoreHooks
 	breaker  breaker
-	rows     []*row // The budgets that this store counts.
+
+	mu      sync.Mutex
+	outages []*outages // Of the budgets that this store counts, or counted.
 
 	start   time.Time // Durations on the limiter's clock count from here.
 	denials *denials  // Nil where the store is in this process.
@@ -141,8 +145,20 @@ func (g *guard) recovered(now time.Time) {
 }
 
 func (g *guard) endOutages() {
-	for _, r := range g.rows {
-		r.endOutage()
+	g.mu.Lock()
+	watched := slices.Clone(g.outages)
+	g.mu.Unlock()
+	for _, o := range watched {
+		o.end()
+	}
+}
+
+// watch has the outages of a budget end when the store is back.
+func (g *guard) watch(o *outages) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !slices.Contains(g.outages, o) {
+		g.outages = append(g.outages, o)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // trusted proxies. Two processes with different hashes decide differently.
 func (l *Limiter) TableHash(more ...string) string {
 	h := sha256.New()
-	for _, r := range l.order {
+	for _, r := range l.table.Load().order {
 		b := &r.budget
 		fmt.Fprintf(h, "%q %v %d %d %d %q %v %t %t\n", b.Name, b.Limit.Algorithm, b.Limit.N, b.Limit.Window, b.Limit.Refill,
 			b.Store, b.OnFailure, b.Enforce, b.Unlimited)

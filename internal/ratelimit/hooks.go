@@ -4,7 +4,8 @@ import "time"
 
 // Hooks are how the limiter reports; every one may be nil. They run on the request's goroutine and must not block.
 type Hooks struct {
-	// Budget is called once a budget at New and binds the counters of its decisions, so that counting needs no look-up.
+	// Budget is called once a budget at New, and again at each Reload, and binds the counters of its decisions, so that
+	// counting needs no look-up.
 	Budget func(*Budget) BudgetHooks
 	// Store is called once a store at New and binds what watches it.
 	Store func(name string) StoreHooks

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,8 +41,9 @@ func (c *Config) timeout(store string) time.Duration {
 
 // A Limiter decides. It is safe for concurrent use.
 type Limiter struct {
-	rows    map[string]*row
-	order   []*row
+	config  Config
+	table   atomic.Pointer[table]
+	reload  sync.Mutex // Held while the table changes.
 	guards  map[string]*guard
 	local   *guard
 	resolve func(context.Context, *Budget, Subject) Setting
@@ -69,7 +71,7 @@ func New(config Config) (*Limiter, error) {
 		config.Now = time.Now
 	}
 	l := &Limiter{
-		rows:    make(map[string]*row, len(config.Budgets)),
+		config:  config,
 		guards:  make(map[string]*guard, len(config.Stores)),
 		resolve: config.Resolve,
 		now:     config.Now,
@@ -81,25 +83,13 @@ func New(config Config) (*Limiter, error) {
 	if config.Local != nil {
 		l.local = newGuard(LocalStore, config.Local, &config)
 	}
-	for _, b := range config.Budgets {
-		l.add(b, config.Hooks)
-	}
+	l.fill(config.Budgets)
 	return l, nil
-}
-
-func (l *Limiter) add(b Budget, hooks Hooks) {
-	r := &row{budget: b, guard: l.guards[b.Store], outages: hooks}
-	if hooks.Budget != nil {
-		r.hooks = hooks.Budget(&r.budget)
-	}
-	r.guard.rows = append(r.guard.rows, r)
-	l.rows[b.Name] = r
-	l.order = append(l.order, r)
 }
 
 // Reset forgets what was charged to a key of the budget, in its store and in this process.
 func (l *Limiter) Reset(ctx context.Context, budget, group, id string) error {
-	r := l.rows[budget]
+	r := l.row(budget)
 	if r == nil {
 		return fmt.Errorf("%w: budget %q is not in the table", ErrAsk, budget)
 	}
@@ -124,7 +114,7 @@ func (l *Limiter) Close() {
 
 // Budget is the row of that name, or nil.
 func (l *Limiter) Budget(name string) *Budget {
-	if r := l.rows[name]; r != nil {
+	if r := l.row(name); r != nil {
 		return &r.budget
 	}
 	return nil
@@ -132,8 +122,9 @@ func (l *Limiter) Budget(name string) *Budget {
 
 // Budgets are the rows in the table's order.
 func (l *Limiter) Budgets() []*Budget {
-	budgets := make([]*Budget, len(l.order))
-	for i, r := range l.order {
+	rows := l.table.Load().order
+	budgets := make([]*Budget, len(rows))
+	for i, r := range rows {
 		budgets[i] = &r.budget
 	}
 	return budgets
@@ -142,16 +133,16 @@ func (l *Limiter) Budgets() []*Budget {
 // Together faults budgets that cannot share a decision: unknown ones, one named twice, and those of different
 // stores. Callers check each route with it at start.
 func (l *Limiter) Together(budgets ...string) error {
-	seen := make(map[string]bool, len(budgets))
+	seen, rows := make(map[string]bool, len(budgets)), l.table.Load().rows
 	for _, name := range budgets {
 		switch {
-		case l.rows[name] == nil:
+		case rows[name] == nil:
 			return fmt.Errorf("budget %q is not in the table", name)
 		case seen[name]:
 			return fmt.Errorf("budget %q is charged twice: mount it once", name)
-		case l.rows[name].guard != l.rows[budgets[0]].guard:
+		case rows[name].guard != rows[budgets[0]].guard:
 			return fmt.Errorf("budgets %q and %q are charged together but counted in %s and %s: give them one store",
-				budgets[0], name, l.rows[budgets[0]].guard.name, l.rows[name].guard.name)
+				budgets[0], name, rows[budgets[0]].guard.name, rows[name].guard.name)
 		}
 		seen[name] = true
 	}
@@ -196,9 +187,10 @@ func (l *Limiter) decide(ctx context.Context, d *Decision, asks []Ask, look bool
 
 // prepare makes a result of each ask, with the numbers that apply.
 func (l *Limiter) prepare(ctx context.Context, d *Decision, asks []Ask, look bool) error {
+	rows := l.table.Load().rows
 	for i := range asks {
 		a := &asks[i]
-		r := l.rows[a.Budget]
+		r := rows[a.Budget]
 		if r == nil {
 			return fmt.Errorf("%w: budget %q is not in the table", ErrAsk, a.Budget)
 		}

@@ -41,6 +41,7 @@ func TestLint(t *testing.T) {
 			c.Budgets[1].Limit = ratelimit.Limit{Algorithm: ratelimit.Segments, N: 1, Window: time.Second}
 		}, "the local store does not count sliding-segments"},
 		{"a cost above the limit", func(c *ratelimit.Config) { c.Budgets[0].MaxCost = 11 }, "cost 11 is above the limit 10 and never fits"},
+		{"a limit that denies everything", func(c *ratelimit.Config) { c.Budgets[0].MaxCost, c.Budgets[0].Limit.N = 1, 0 }, ""},
 		{"a cost above a shadow's limit", func(c *ratelimit.Config) { c.Budgets[3].MaxCost = 11 }, ""},
 		{"a negative cost", func(c *ratelimit.Config) { c.Budgets[0].MaxCost = -1 }, "cost -1 is negative"},
 		{"a negative limit", func(c *ratelimit.Config) { c.Budgets[0].Limit.N = -1 }, "use 0 to deny everything, and Unlimited for no limit"},

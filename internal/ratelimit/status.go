@@ -31,12 +31,12 @@ func (l *Limiter) Stores() []StoreStatus {
 // Outages are those that have not ended, in the table's order.
 func (l *Limiter) Outages() []Outage {
 	var outages []Outage
-	for _, r := range l.order {
-		r.mu.Lock()
-		if r.outage.Decisions > 0 {
-			outages = append(outages, r.outage)
+	for _, r := range l.table.Load().order {
+		r.outages.mu.Lock()
+		if r.outages.outage.Decisions > 0 {
+			outages = append(outages, r.outages.outage)
 		}
-		r.mu.Unlock()
+		r.outages.mu.Unlock()
 	}
 	return outages
 }

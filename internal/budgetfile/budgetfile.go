@@ -1,0 +1,251 @@
+// Package budgetfile reads what a deployment changes of the table of budgets.
+//
+// The file is a JSON object from the names of budgets to what is changed of each:
+//
+//	{"user": {"limit": 200}, "org": {"limit": 600, "refill": 10}, "tasks.export": {"enforce": false}}
+//
+// It is checked as a whole, and everything that is wrong with it is said at once.
+package budgetfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/gatehouse/api"
+)
+
+// A Row is a budget as the deployment has it.
+type Row struct {
+	api.Budget
+	// Enforce is false for a shadow: counted, never refusing.
+	Enforce   bool
+	Unlimited bool
+	// Changed says that the file changes something of it.
+	Changed bool
+}
+
+// Table is the table that no file changes.
+func Table(budgets []api.Budget) []Row {
+	rows := make([]Row, len(budgets))
+	for i, b := range budgets {
+		rows[i] = Row{Budget: b, Enforce: true}
+	}
+	return rows
+}
+
+// A change is what the file says of one budget. What is absent stays.
+type change struct {
+	Limit     *int64     `json:"limit"`
+	Refill    *int64     `json:"refill"`
+	Enforce   *bool      `json:"enforce"`
+	Unlimited *bool      `json:"unlimited"`
+	OnFailure *api.Mode  `json:"onFailure"`
+	Store     *api.Place `json:"store"`
+}
+
+// Parse reads a file over the table. The routes say which budgets are decided together, and so need one store.
+func Parse(data []byte, budgets []api.Budget, routes []api.Route) ([]Row, error) {
+	changes, err := decode(data, budgets)
+	if err != nil {
+		return nil, err
+	}
+	rows := Table(budgets)
+	var faults []error
+	for i := range rows {
+		if c, ok := changes[rows[i].Name]; ok {
+			faults = append(faults, rows[i].change(c)...)
+		}
+	}
+	faults = append(faults, together(rows, routes)...)
+	faults = append(faults, underEdge(rows)...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// decode reads the changes by budget, with every name and field that is wrong.
+func decode(data []byte, budgets []api.Budget) (map[string]change, error) {
+	fields, err := object(data)
+	if err != nil {
+		return nil, fmt.Errorf("the file must be a JSON object of budgets: %w", err)
+	}
+	changes := map[string]change{}
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.ContainsFunc(budgets, func(b api.Budget) bool { return b.Name == name }) {
+			faults = append(faults, fmt.Errorf("%s: there is no such budget; there are %s", name, names(budgets)))
+			continue
+		}
+		c, wrong := decodeChange(fields[name])
+		for _, fault := range wrong {
+			faults = append(faults, fmt.Errorf("%s: %w", name, fault))
+		}
+		changes[name] = c
+	}
+	return changes, errors.Join(faults...)
+}
+
+func names(budgets []api.Budget) string {
+	all := make([]string, len(budgets))
+	for i, b := range budgets {
+		all[i] = b.Name
+	}
+	return strings.Join(all, ", ")
+}
+
+// decodeChange reads each field by itself, so that one that is wrong hides no other.
+func decodeChange(data json.RawMessage) (c change, faults []error) {
+	fields, err := object(data)
+	if err != nil {
+		return c, []error{fmt.Errorf("must be a JSON object: %w", err)}
+	}
+	known := map[string]struct {
+		into any
+		kind string
+	}{
+		"limit": {&c.Limit, "a whole number"}, "refill": {&c.Refill, "a whole number"},
+		"enforce": {&c.Enforce, "true or false"}, "unlimited": {&c.Unlimited, "true or false"},
+		"onFailure": {&c.OnFailure, "open, local or closed"}, "store": {&c.Store, "memory, redis or postgres"},
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		field, ok := known[name]
+		switch {
+		case !ok:
+			faults = append(faults, fmt.Errorf("%s is no field; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
+		case string(fields[name]) == "null" || json.Unmarshal(fields[name], field.into) != nil:
+			faults = append(faults, fmt.Errorf("%s must be %s", name, field.kind))
+		}
+	}
+	return c, faults
+}
+
+// object reads a JSON object and nothing behind it, and refuses a key that is there twice, of which encoding/json would
+// take the last.
+func object(data []byte) (map[string]json.RawMessage, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	start, err := dec.Token()
+	if err != nil {
+		return nil, fmt.Errorf("read JSON: %w", err)
+	}
+	if start != json.Delim('{') {
+		return nil, fmt.Errorf("it begins with %v", start)
+	}
+	fields := map[string]json.RawMessage{}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, fmt.Errorf("read JSON: %w", err)
+		}
+		name, _ := key.(string)
+		if _, twice := fields[name]; twice {
+			return nil, fmt.Errorf("%q is there twice", name)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, fmt.Errorf("read JSON of %q: %w", name, err)
+		}
+		fields[name] = value
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, fmt.Errorf("read JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("something follows the object at byte %d", dec.InputOffset())
+	}
+	return fields, nil
+}
+
+// change applies what the file says of the row, and says what the row cannot be.
+func (r *Row) change(c change) []error {
+	var faults []error
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(r.Name+": "+format, args...))
+		}
+	}
+	r.Changed = true
+	set(&r.Limit, c.Limit)
+	set(&r.Refill, c.Refill)
+	set(&r.Enforce, c.Enforce)
+	set(&r.Unlimited, c.Unlimited)
+	set(&r.OnFailure, c.OnFailure)
+	set(&r.Place, c.Store)
+	fault(r.Limit < 0, "limit must not be negative; 0 denies everything, and unlimited has no limit")
+	fault(c.Limit != nil && r.Unlimited, "limit and unlimited exclude each other")
+	fault(r.Algorithm == api.Sliding && r.Limit > api.MaxSlidingLimit, "limit must be at most %d: it keeps the time of each unit", api.MaxSlidingLimit)
+	fault(r.Limit > api.MaxLimit, "limit must be at most %d", api.MaxLimit)
+	fault(c.Refill != nil && r.Algorithm != api.Bucket, "refill belongs to a token bucket, and this budget is a %s", r.Algorithm)
+	fault(r.Algorithm == api.Bucket && (r.Refill < 1 || r.Refill > api.MaxLimit), "refill must be from 1 to %d", api.MaxLimit)
+	fault(!slices.Contains([]api.Mode{api.FailOpen, api.FailLocal, api.FailClosed}, r.OnFailure), "onFailure must be open, local or closed, not %q", r.OnFailure)
+	fault(!slices.Contains([]api.Place{api.InMemory, api.InRedis, api.InPostgres}, r.Place), "store must be memory, redis or postgres, not %q", r.Place)
+	fault(!r.Place.Counts(r.Algorithm), "store %s has no %s", r.Place, r.Algorithm)
+	fault(r.OnFailure == api.FailClosed && r.Place == api.InMemory, "a budget that fails closed is not counted in memory, which each process forgets by itself: use store postgres or redis")
+	if len(faults) == 0 && r.Algorithm == api.Bucket {
+		r.Window = span(r.Limit, r.Refill)
+		fault(r.Window > api.MaxWindow, "a bucket of %d filled with %d a second takes longer than %v", r.Limit, r.Refill, api.MaxWindow)
+	}
+	return faults
+}
+
+// span is the time in which an empty bucket fills.
+func span(limit, refill int64) time.Duration {
+	seconds := (limit + refill - 1) / refill
+	if seconds > int64(api.MaxWindow/time.Second) {
+		return api.MaxWindow + time.Second
+	}
+	return time.Duration(limit*1e6/refill) * time.Microsecond
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// together faults routes whose budgets would be counted in different stores: a route's budgets are one decision.
+func together(rows []Row, routes []api.Route) []error {
+	place := map[string]api.Place{}
+	for _, r := range rows {
+		place[r.Name] = r.Place
+	}
+	var faults []error
+	said := map[string]bool{}
+	for _, route := range routes {
+		for _, name := range route.Charges() {
+			first := route.Charges()[0]
+			if place[name] == place[first] || said[first+name] {
+				continue
+			}
+			said[first+name] = true
+			faults = append(faults, fmt.Errorf("%s and %s are decided together, by %s, so they need one store: not %s and %s",
+				first, name, route.ID, place[first], place[name]))
+		}
+	}
+	return faults
+}
+
+// underEdge holds user under what the edge lets one person through to: more would be promised than is kept.
+func underEdge(rows []Row) []error {
+	limits := map[string]Row{}
+	for _, r := range rows {
+		limits[r.Name] = r
+	}
+	user, edge := limits[api.BudgetUser], limits[api.BudgetEdgeCaller]
+	switch {
+	case edge.Name == "" || edge.Unlimited || user.Name == "":
+		return nil
+	case user.Unlimited:
+		return []error{fmt.Errorf("%s: cannot be unlimited while %s is %d", user.Name, edge.Name, edge.Limit)}
+	case user.Limit > edge.Limit:
+		return []error{fmt.Errorf("%s: limit %d must be at most the %d of %s", user.Name, user.Limit, edge.Limit, edge.Name)}
+	}
+	return nil
+}
