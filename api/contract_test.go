@@ -79,6 +79,7 @@ func TestRoutes(t *testing.T) {
 		"admin.overrides.delete DELETE /api/v1/admin/overrides/{scope}/{id}/{budget} admin [admin]",
 		"admin.limits.explain GET /api/v1/admin/limits/{scope}/{id} admin [admin]",
 		"admin.limits.reset DELETE /api/v1/admin/limits/{scope}/{id}/{budget} admin [admin]",
+		"admin.users.revoke POST /api/v1/admin/users/{id}/revoke admin [admin]",
 		"admin.threaddump GET /api/v1/admin/threaddump admin [admin.threaddump]",
 		"admin.heapdump POST /api/v1/admin/heapdump admin [admin.heapdump]",
 	}

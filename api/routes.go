@@ -99,6 +99,7 @@ const (
 	RouteAdminOverridesDelete = "admin.overrides.delete"
 	RouteAdminLimitsExplain   = "admin.limits.explain"
 	RouteAdminLimitsReset     = "admin.limits.reset"
+	RouteAdminUsersRevoke     = "admin.users.revoke"
 	RouteAdminThreaddump      = "admin.threaddump"
 	RouteAdminHeapdump        = "admin.heapdump"
 )
@@ -277,6 +278,10 @@ func adminRoutes() []Route {
 		{
 			ID: RouteAdminLimitsReset, Method: http.MethodDelete, Path: limits + "/{budget}", Class: ClassAdmin, Status: http.StatusNoContent,
 			Query: reason(), Summary: "Forgets what was spent of a budget.",
+		},
+		{
+			ID: RouteAdminUsersRevoke, Method: http.MethodPost, Path: admin + "/users/{id}/revoke", Class: ClassAdmin, Request: Revocation{}, Status: http.StatusNoContent,
+			Summary: "Ends all sessions of a user, and refuses the tokens that they have. Every process knows within a second.",
 		},
 		{
 			ID: RouteAdminThreaddump, Method: http.MethodGet, Path: admin + "/threaddump", Class: ClassAdmin, Budgets: []string{"admin.threaddump"}, Status: http.StatusOK,

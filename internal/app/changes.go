@@ -17,6 +17,9 @@ func (s *server) followChanges(ctx, work context.Context) error {
 		if err := s.auth.Apply(ctx, changes); err != nil {
 			return err
 		}
+		if err := s.applyToBudgets(ctx, changes); err != nil {
+			return err
+		}
 		interrupted = false
 		first()
 		return nil
@@ -34,4 +37,25 @@ func (s *server) followChanges(ctx, work context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err() //nolint:wrapcheck // Compared by who told it to end.
 	}
+}
+
+// applyToBudgets takes in what administrators change of budgets, on whichever process.
+func (s *server) applyToBudgets(ctx context.Context, changes []store.Change) error {
+	for _, c := range changes {
+		switch c.Kind {
+		case store.ChangedAnything:
+			s.allowances.ForgetAll()
+		case store.ChangedAllowances:
+			s.allowances.Forget(store.ReadOverridden(c.Subject))
+		case store.ChangedCounters:
+			counter, err := store.ReadCounter(c.Subject)
+			if err != nil {
+				return err
+			}
+			if err := s.limiter.ResetHere(ctx, counter.Budget, counter.Group, counter.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -84,6 +84,7 @@ func routeCases() map[string]routeCase {
 		"admin.overrides.delete": forAdmins("DELETE", "/overrides/user/"+id+"/user", "", 404, admin),
 		"admin.limits.explain":   forAdmins("GET", "/limits/user/"+id, "", 404, admin),
 		"admin.limits.reset":     forAdmins("DELETE", "/limits/user/"+id+"/user", "", 404, admin),
+		"admin.users.revoke":     forAdmins("POST", "/users/"+id+"/revoke", `{"reason":"x"}`, 404, admin),
 		"admin.threaddump":       forAdmins("GET", "/threaddump", "", 200, `"admin.threaddump";q=20;w=60`),
 		"admin.heapdump":         forAdmins("POST", "/heapdump", "", 200, `"admin.heapdump";q=3;w=300`),
 	}

@@ -204,6 +204,25 @@ func object(data []byte) map[string]any {
 	return o
 }
 
+// adminUsersRevoke ends a user's sessions and refuses the tokens that they have; every process knows within a second.
+func (s *Server) adminUsersRevoke(c *call) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	in, err := decode[api.Revocation](c)
+	if err != nil {
+		return err
+	}
+	act := c.act("user/"+id.String(), in.Reason)
+	if err := s.Store.RevokeUserFor(c.context(), act, id); err != nil {
+		return fmt.Errorf("revoke user: %w", err)
+	}
+	s.Known.RemoveUser(id)
+	s.done(c, act)
+	return c.noContent()
+}
+
 // adminThreaddump writes down every goroutine's stack.
 func (s *Server) adminThreaddump(c *call) error {
 	return s.dump(c, "text/plain; charset=utf-8", "goroutines.txt", func(to *bytes.Buffer) error {

@@ -86,10 +86,17 @@ func (s *Server) authenticate(c *call) error {
 	return nil
 }
 
-// authorise refuses who lacks the role that the route needs.
+// authorise refuses who lacks the role that the route needs, or may have lost it: an administrator whose credential was
+// revoked more than a second ago reaches nothing.
 func (s *Server) authorise(c *call) error {
-	if c.row.Class == api.ClassAdmin && !c.caller.Admin {
+	if c.row.Class != api.ClassAdmin {
+		return nil
+	}
+	if !c.caller.Admin {
 		return failure{code: api.CodeForbidden, detail: "This route is for administrators. Whoever was made one a moment ago signs in anew."}
+	}
+	if !s.Auth.Current(c.context()) {
+		return failure{code: api.CodeUnavailable, detail: "Whether this credential was revoked a moment ago cannot be said now."}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/store"
 )
 
 // A subject is whom an administrator asks about, and the budgets that are theirs.
@@ -59,7 +60,7 @@ func (s *Server) explained(b api.Budget, r *ratelimit.Result, ask ratelimit.Ask)
 	return e
 }
 
-// adminLimitsReset forgets what a subject spent of a budget: in the store, and in this process where it is counted here.
+// adminLimitsReset forgets what a subject spent of a budget: in its store, and in each process that counts it by itself.
 func (s *Server) adminLimitsReset(c *call) error {
 	subject, err := s.subject(c)
 	if err != nil {
@@ -74,10 +75,10 @@ func (s *Server) adminLimitsReset(c *call) error {
 		return err
 	}
 	act := c.act(string(subject.body.Scope)+"/"+subject.body.ID+"/"+budget.Name, reason)
-	if err := s.Store.WriteAudit(c.context(), act); err != nil {
-		return fmt.Errorf("write audit: %w", err)
-	}
 	ask := s.ask(budget.Name, subject.payer, 0)
+	if err := s.Store.TellReset(c.context(), act, store.Counter{Budget: ask.Budget, Group: ask.Group, ID: ask.ID}); err != nil {
+		return fmt.Errorf("tell of reset: %w", err)
+	}
 	if err := s.Limiter.Reset(c.context(), ask.Budget, ask.Group, ask.ID); err != nil {
 		return failure{code: api.CodeUnavailable, detail: "The store of this budget does not answer; nothing was forgotten.", cause: err}
 	}

@@ -92,6 +92,7 @@ func (s *Server) handlers() map[string]handler {
 		api.RouteAdminOverridesDelete: s.adminOverridesDelete,
 		api.RouteAdminLimitsExplain:   s.adminLimitsExplain,
 		api.RouteAdminLimitsReset:     s.adminLimitsReset,
+		api.RouteAdminUsersRevoke:     s.adminUsersRevoke,
 		api.RouteAdminThreaddump:      s.adminThreaddump,
 		api.RouteAdminHeapdump:        s.adminHeapdump,
 	}

@@ -102,6 +102,26 @@ func (l *Limiter) Reset(ctx context.Context, budget, group, id string) error {
 	return r.guard.reset(ctx, key)
 }
 
+// ResetHere forgets what this process holds of a key by itself: its count, if the budget is counted in this process, and
+// refusals that it would repeat. It is for the other processes when one of them resets a key.
+func (l *Limiter) ResetHere(ctx context.Context, budget, group, id string) error {
+	r := l.row(budget)
+	if r == nil {
+		return fmt.Errorf("%w: budget %q is not in the table", ErrAsk, budget)
+	}
+	defer r.guard.forget()
+	key := Key{Budget: budget, Group: group, ID: id}
+	for _, g := range []*guard{l.local, r.guard} {
+		if g == nil || g.inside == nil {
+			continue
+		}
+		if err := g.store.Reset(ctx, key); err != nil {
+			return fmt.Errorf("reset %s in this process: %w", budget, err)
+		}
+	}
+	return nil
+}
+
 // Close reports the outages that have not ended. The limiter runs nothing in the background; the stores are the
 // caller's to close.
 func (l *Limiter) Close() {

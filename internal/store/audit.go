@@ -38,6 +38,51 @@ func (s *Store) WriteAudit(ctx context.Context, act Act) error {
 	})
 }
 
+// RevokeUserFor is RevokeUser by an administrator, written into the audit.
+func (s *Store) RevokeUserFor(ctx context.Context, act Act, userID uuid.UUID) error {
+	return s.tell(ctx, "revoke user", func(ctx context.Context, q *dbgen.Queries) error {
+		user, err := q.UserIdentity(ctx, userID)
+		if err != nil {
+			return err
+		}
+		if err := revokeUser(ctx, q, user.Issuer, user.Subject); err != nil {
+			return err
+		}
+		return act.write(ctx, q, nil, nil)
+	})
+}
+
+// A Counter names what one budget counts of one key.
+type Counter struct {
+	Budget string `json:"budget"`
+	Group  string `json:"group"`
+	ID     string `json:"id"`
+}
+
+// TellReset tells every process that a counter is reset, for those that are held in memory, and writes it into the audit.
+// Resetting a counter in a shared store is the caller's part.
+func (s *Store) TellReset(ctx context.Context, act Act, c Counter) error {
+	subject, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("encode counter: %w", err)
+	}
+	return s.tell(ctx, "tell of reset", func(ctx context.Context, q *dbgen.Queries) error {
+		if err := announce(ctx, q, Change{Kind: ChangedCounters, Subject: string(subject)}); err != nil {
+			return err
+		}
+		return act.write(ctx, q, nil, nil)
+	})
+}
+
+// ReadCounter reads from a change of kind ChangedCounters which counter was reset.
+func ReadCounter(change string) (Counter, error) {
+	var c Counter
+	if err := json.Unmarshal([]byte(change), &c); err != nil {
+		return c, fmt.Errorf("read counter: %w", err)
+	}
+	return c, nil
+}
+
 // ListAudit returns a page of the audit, newest first.
 func (s *Store) ListAudit(ctx context.Context, p Page) ([]AuditEntry, error) {
 	before, size := p.params()

@@ -31,6 +31,10 @@ const (
 	ChangedAnything = "anything"
 	// ChangedRevocations says that something was revoked; its subject is for ReadRevocation.
 	ChangedRevocations = "revocations"
+	// ChangedAllowances says that an override was set or ended; its subject is for ReadOverridden.
+	ChangedAllowances = "allowances"
+	// ChangedCounters says that a counter was reset, which processes may hold in memory; its subject is for ReadCounter.
+	ChangedCounters = "counters"
 )
 
 // A Change is something that every process must hear of.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,7 +51,7 @@ type Person struct {
 // PutOverride sets an override, in place of one that is there, and writes that into the audit.
 func (s *Store) PutOverride(ctx context.Context, act Act, o Override) (SetOverride, error) {
 	set := SetOverride{Author: Person{ID: act.Actor}}
-	err := all(ctx, s, "set override", func(ctx context.Context, q *dbgen.Queries) error {
+	err := s.tell(ctx, "set override", func(ctx context.Context, q *dbgen.Queries) error {
 		before, err := lockOverride(ctx, q, o.Target)
 		if err != nil {
 			return err
@@ -63,6 +64,9 @@ func (s *Store) PutOverride(ctx context.Context, act Act, o Override) (SetOverri
 			return err
 		}
 		set.Override, set.ID, set.CreatedAt = overrideOf(row), row.ID, utc(row.CreatedAt)
+		if err := announce(ctx, q, o.Target.change()); err != nil {
+			return err
+		}
 		return act.write(ctx, q, before, recordOf(row))
 	})
 	return set, err
@@ -70,7 +74,7 @@ func (s *Store) PutOverride(ctx context.Context, act Act, o Override) (SetOverri
 
 // DeleteOverride ends an override, and writes that into the audit. The error is ErrNotFound where there is none.
 func (s *Store) DeleteOverride(ctx context.Context, act Act, t Target) error {
-	return all(ctx, s, "delete override", func(ctx context.Context, q *dbgen.Queries) error {
+	return s.tell(ctx, "delete override", func(ctx context.Context, q *dbgen.Queries) error {
 		before, err := lockOverride(ctx, q, t)
 		if err != nil {
 			return err
@@ -79,6 +83,9 @@ func (s *Store) DeleteOverride(ctx context.Context, act Act, t Target) error {
 			return ErrNotFound
 		}
 		if err := q.DeleteOverride(ctx, dbgen.DeleteOverrideParams(t)); err != nil {
+			return err
+		}
+		if err := announce(ctx, q, t.change()); err != nil {
 			return err
 		}
 		return act.write(ctx, q, before, nil)
@@ -134,6 +141,17 @@ func (s *Store) Allowances(ctx context.Context, scope, subject string) ([]Allowa
 		}
 	}
 	return allowances, err
+}
+
+// change tells every process whose allowances are others now.
+func (t Target) change() Change {
+	return Change{Kind: ChangedAllowances, Subject: t.Scope + "/" + t.Subject}
+}
+
+// ReadOverridden reads from a change of kind ChangedAllowances whose allowances are others now.
+func ReadOverridden(change string) (scope, subject string) {
+	scope, subject, _ = strings.Cut(change, "/")
+	return scope, subject
 }
 
 // lockOverride returns what is there, for the audit; nil where there is nothing.
