@@ -67,6 +67,7 @@ func TestRoutes(t *testing.T) {
 		"auth.callback GET /api/v1/auth/callback public []",
 		"auth.refresh POST /api/v1/auth/refresh auth [auth.refresh]",
 		"auth.logout POST /api/v1/auth/logout public []",
+		"auth.backchannel POST /api/v1/auth/backchannel public []",
 		"admin.reports.list GET /api/v1/admin/reports admin [admin]",
 		"admin.orgs.list GET /api/v1/admin/orgs admin [admin]",
 		"admin.orgs.plan PUT /api/v1/admin/orgs/{id}/plan admin [admin]",

@@ -60,7 +60,7 @@ func (l *Limiter) Redeem(ctx context.Context, vouchers []byte) error {
 
 // issuer finds the store that counted a voucher's charge, or nil.
 func (l *Limiter) issuer(v voucher) (*row, *guard) {
-	r := l.rows[v.Key.Budget]
+	r := l.row(v.Key.Budget)
 	switch {
 	case r == nil:
 		return nil, nil
