@@ -87,6 +87,8 @@ type Budget struct {
 	OnFailure Mode
 	// Unit is what is counted, in the plural.
 	Unit string
+	// Metered says that a request costs what it may use, and not one unit: the server reckons it before it decides.
+	Metered bool
 	// Why says in one sentence what the budget is for.
 	Why string
 }
@@ -99,6 +101,10 @@ const (
 	BudgetOrganisation = "org"
 	BudgetAdmin        = "admin"
 )
+
+// BudgetTokens is metered: what the model may use is reserved before the call, and settled to what it did use. Where no
+// model is asked it costs nothing.
+const BudgetTokens = "ai.tokens"
 
 // Budgets returns the table of budgets, in the order in which headers list them. It is the only place with the numbers.
 func Budgets() []Budget {
@@ -135,6 +141,10 @@ func Budgets() []Budget {
 		{
 			Name: "tasks.parse.burst", Limit: 3, Window: time.Second, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
 			Why: "Spreads model calls, so that one person never holds all of the model's slots.",
+		},
+		{
+			Name: BudgetTokens, Limit: 20_000, Window: 24 * time.Hour, Per: PerUser, Algorithm: Segments, Place: InRedis, OnFailure: FailLocal, Unit: "tokens", Metered: true,
+			Why: "What one person's model calls may cost a day, since one call can cost many times another.",
 		},
 		{
 			Name: "tasks.export", Limit: 5, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,

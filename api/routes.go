@@ -158,7 +158,7 @@ func taskRoutes() []Route {
 			TakesKey: true, Summary: "Creates a task.",
 		},
 		{
-			ID: RouteTasksParse, Method: http.MethodPost, Path: tasks + "/parse", Budgets: []string{"tasks.parse", "tasks.parse.burst"},
+			ID: RouteTasksParse, Method: http.MethodPost, Path: tasks + "/parse", Budgets: []string{"tasks.parse", "tasks.parse.burst", BudgetTokens},
 			Request: ParseRequest{}, Response: ParseResult{}, Status: http.StatusOK,
 			TakesKey: true, Summary: "Turns free text into task drafts. Saves nothing.",
 		},

@@ -127,29 +127,49 @@ func (l *lesson) take(now time.Duration, w *window, s api.Service, m mark, own i
 	}
 }
 
-// refusedFor blocks the budgets that a 429 is about: those that have nothing left, or all of the request's if it says
-// none.
+// refusedFor blocks the budgets that a 429 is about: those that have nothing left; else the metered ones, which refuse
+// with less left than the request may use; else, if it says nothing of either, all of the request's.
 func (t *ticket) refusedFor(now time.Duration, h http.Header, quotas api.Quotas) {
 	wait, ok := retryAfter(h)
 	if !ok {
 		wait = unsaidWait
 	}
 	wait = min(wait, longestBlock)
-	spent := func(w *window) bool {
-		s, ok := serviceOf(quotas, w.budget)
-		return ok && s.Remaining == 0
-	}
-	all := !slices.ContainsFunc(t.windows, spent)
-	for _, w := range t.windows {
-		if !all && !spent(w) {
-			continue
-		}
+	for _, w := range t.refusing(quotas) {
 		until := wait
-		if s, ok := serviceOf(quotas, w.budget); ok && s.HasReset {
+		if s, ok := serviceOf(quotas, w.budget); ok && s.HasReset && s.Remaining == 0 {
 			until = min(until, s.Reset)
 		}
 		w.lesson.block(now+until+jitter(until), t.m.tickets)
 	}
+}
+
+func (t *ticket) refusing(quotas api.Quotas) []*window {
+	spent := t.windowsThat(func(w *window) bool {
+		s, ok := serviceOf(quotas, w.budget)
+		return ok && s.Remaining == 0
+	})
+	if len(spent) > 0 {
+		return spent
+	}
+	metered := t.windowsThat(func(w *window) bool {
+		_, ok := serviceOf(quotas, w.budget)
+		return ok && w.metered
+	})
+	if len(metered) > 0 {
+		return metered
+	}
+	return t.windows
+}
+
+func (t *ticket) windowsThat(are func(*window) bool) []*window {
+	var those []*window
+	for _, w := range t.windows {
+		if are(w) {
+			those = append(those, w)
+		}
+	}
+	return those
 }
 
 // block holds back until a time, and until the answer to a request that left after this one: what is on its way already

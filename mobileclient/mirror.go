@@ -27,6 +27,8 @@ type allowance struct {
 	// learned is a budget that is not counted here, since others share it or its cost varies: only what answers say of
 	// it holds a call back.
 	learned bool
+	// metered is a budget that a request costs more than one unit of, so that it may refuse with some left.
+	metered bool
 	// share is how many clients share the budget by agreement; the limit is this one's part.
 	share int64
 }
@@ -60,14 +62,14 @@ const (
 func defaultMirror() mirrorSettings {
 	budgets := map[string]allowance{EndpointBudget: {limit: EndpointLimit, window: EndpointWindow, share: 1}}
 	for _, b := range api.Budgets() {
-		budgets[b.Name] = allowance{limit: b.Limit, window: countedFor(b), learned: !mirrored(b), share: 1}
+		budgets[b.Name] = allowance{limit: b.Limit, window: countedFor(b), learned: !mirrored(b), metered: b.Metered, share: 1}
 	}
 	return mirrorSettings{budgets: budgets, guard: defaultGuard, grace: defaultGrace}
 }
 
 // mirrored says whether a budget is counted here: its keys are users, or the address of a stranger, and a request costs one.
 func mirrored(b api.Budget) bool {
-	return b.Unit == "requests" && (b.Per == api.PerUser || b.Name == api.BudgetEdge)
+	return !b.Metered && (b.Per == api.PerUser || b.Name == api.BudgetEdge)
 }
 
 // countedFor is how long a unit may count at the server: segments let go of it up to a sixtieth of the window late.

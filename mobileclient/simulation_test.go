@@ -78,8 +78,11 @@ func newNetwork(rate float64) *network {
 	n.limits = map[string]ratelimit.Limit{}
 	for _, b := range api.Budgets() {
 		n.limits[b.Name] = ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: b.Limit, Window: b.Window}
-		if b.Algorithm == api.Bucket {
+		switch b.Algorithm {
+		case api.Bucket:
 			n.limits[b.Name] = ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: b.Limit, Refill: b.Refill}
+		case api.Segments: // A request costs it one here, so that it is far from refusing: the mirror does not count it.
+			n.limits[b.Name] = ratelimit.Limit{Algorithm: ratelimit.Segments, N: b.Limit, Window: b.Window}
 		}
 	}
 	n.charges = map[string][]string{}

@@ -9,6 +9,7 @@ import (
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/budgetfile"
+	"example.com/gatehouse/internal/httpapi"
 	"example.com/gatehouse/internal/ratelimit"
 )
 
@@ -34,7 +35,8 @@ func (s *server) budgets(rows []budgetfile.Row) []ratelimit.Budget {
 	for i, r := range rows {
 		budgets[i] = ratelimit.Budget{
 			Name: r.Name, Limit: limitOf(r.Budget), Store: string(s.place(r)), OnFailure: modeOf(r.OnFailure),
-			Enforce: r.Enforce, Unlimited: r.Unlimited, Source: string(sourceOf(r)), MaxCost: 1,
+			Enforce: r.Enforce, Unlimited: r.Unlimited, Source: string(sourceOf(r)),
+			MaxCost: httpapi.MaxCost(r.Budget, s.parser),
 		}
 	}
 	return budgets
@@ -49,6 +51,17 @@ func (s *server) place(r budgetfile.Row) api.Place {
 		return api.InPostgres
 	}
 	return api.InMemory
+}
+
+// checkCosts says which setting makes a metered budget too small for a single request. Of other budgets the limiter does.
+func checkCosts(budgets []ratelimit.Budget) error {
+	for _, b := range budgets {
+		if row, _ := api.BudgetNamed(b.Name); row.Metered && b.Enforce && !b.Unlimited && b.MaxCost > b.Limit.N {
+			return fmt.Errorf("LLM_BASE_URL is set, and one call of its model may use %d %s, above the limit %d of the budget %s: raise that limit to %[1]d at least, or unset LLM_BASE_URL",
+				b.MaxCost, row.Unit, b.Limit.N, b.Name)
+		}
+	}
+	return nil
 }
 
 func sourceOf(r budgetfile.Row) api.Source {
@@ -120,13 +133,21 @@ func (s *server) watchBudgets(ctx context.Context) {
 
 // reloadBudgets puts the file's numbers in place of those in force. A bad file changes nothing.
 func (s *server) reloadBudgets(ctx context.Context) {
-	rows, err := readBudgets(s.cfg.BudgetsFile)
-	if err == nil {
-		err = s.limiter.Reload(s.budgets(rows))
-	}
-	if err != nil {
+	if err := s.readBudgetsAnew(); err != nil {
 		s.log.ErrorContext(ctx, "the budgets' file cannot be used; the old numbers stay", "error", err)
 		return
 	}
 	s.log.InfoContext(ctx, "the budgets' file was read", "table", s.limiter.TableHash())
+}
+
+func (s *server) readBudgetsAnew() error {
+	rows, err := readBudgets(s.cfg.BudgetsFile)
+	if err != nil {
+		return err
+	}
+	budgets := s.budgets(rows)
+	if err := checkCosts(budgets); err != nil {
+		return err
+	}
+	return s.limiter.Reload(budgets)
 }

@@ -60,7 +60,7 @@ func routeCases() map[string]routeCase {
 		"org.get":          {"GET", "/api/v1/org", "", 401, 200, behind(""), 0},
 		"tasks.list":       {"GET", "/api/v1/tasks", "", 401, 200, behind(""), 0},
 		"tasks.create":     {"POST", "/api/v1/tasks", `{"title":"x"}`, 401, 201, behind(write), 0},
-		"tasks.parse":      {"POST", "/api/v1/tasks/parse", `{"text":"x"}`, 401, 200, behind(`"tasks.parse";q=10;w=60, "tasks.parse.burst";q=3;w=1`), 0},
+		"tasks.parse":      {"POST", "/api/v1/tasks/parse", `{"text":"x"}`, 401, 200, behind(`"tasks.parse";q=10;w=60, "tasks.parse.burst";q=3;w=1, "ai.tokens";q=20000;w=86400`), 0},
 		"tasks.export":     {"GET", "/api/v1/tasks/export", "", 401, 200, behind(`"tasks.export";q=5;w=60`), 0},
 		"tasks.get":        {"GET", task, "", 401, 404, behind(""), 0},
 		"tasks.update":     {"PATCH", task, `{}`, 401, 404, behind(write), 0},

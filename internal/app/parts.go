@@ -95,6 +95,24 @@ func (s *server) schemaReady(ctx context.Context) (bool, error) {
 	return !behind && err == nil, err
 }
 
+// makeParser makes the model where one is set, with the local parser behind it.
+func (s *server) makeParser(context.Context) error {
+	local := parse.NewLocal()
+	if s.cfg.LLM.BaseURL == "" {
+		s.parser = local
+		return nil
+	}
+	model, err := parse.NewModel(parse.ModelConfig{
+		BaseURL: s.cfg.LLM.BaseURL, APIKey: string(s.cfg.LLM.APIKey), Model: s.cfg.LLM.Model, Fallback: local,
+		HTTPClient: &http.Client{Transport: s.tracing.Transport(http.DefaultTransport)},
+	})
+	if err != nil {
+		return fmt.Errorf("LLM_BASE_URL: %w", err)
+	}
+	s.parser = model
+	return nil
+}
+
 // secretSize is enough for an HMAC-SHA256 key.
 const secretSize = 32
 
@@ -124,8 +142,12 @@ func (s *server) makeLimiter(ctx context.Context) error {
 		return err
 	}
 	s.allowances = allowance.New(allowance.Config{Load: s.store.Allowances, Failed: s.allowancesUnread})
+	budgets := s.budgets(rows)
+	if err := checkCosts(budgets); err != nil {
+		return err
+	}
 	s.limiter, err = ratelimit.New(ratelimit.Config{
-		Budgets: s.budgets(rows), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
+		Budgets: budgets, Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
 		Resolve: s.allowances.Resolve,
 	})
 	if err != nil {
@@ -173,16 +195,12 @@ func (s *server) makeHandler(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	parser, err := s.parser()
-	if err != nil {
-		return err
-	}
 	public, err := url.Parse(s.cfg.PublicURL)
 	if err != nil {
 		return fmt.Errorf("PUBLIC_URL: %w", err)
 	}
 	handler, err := httpapi.New(httpapi.Config{ //nolint:contextcheck // What is given back outlives its request.
-		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Allowances: s.allowances, Addresses: addresses, Parser: parser, Health: &s.health, Log: s.log,
+		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Allowances: s.allowances, Addresses: addresses, Parser: s.parser, Health: &s.health, Log: s.log,
 		Routes: api.Routes(), Budgets: api.Budgets(), PublicURL: public, CORSOrigins: s.cfg.CORSOrigins,
 		OpenAPI: spec.OpenAPI(), Pages: web.Files(), DevIDP: s.devIDP, Hooks: s.httpHooks(), CounterStats: s.counterStats,
 	})
@@ -207,20 +225,4 @@ func (s *server) addresses(ctx context.Context) (*clientip.Resolver, error) {
 		return nil, fmt.Errorf("IPV6_PREFIX: %w", err)
 	}
 	return addresses, nil
-}
-
-// parser is the model where one is set, with the local parser behind it.
-func (s *server) parser() (parse.Parser, error) {
-	local := parse.NewLocal()
-	if s.cfg.LLM.BaseURL == "" {
-		return local, nil
-	}
-	model, err := parse.NewModel(parse.ModelConfig{
-		BaseURL: s.cfg.LLM.BaseURL, APIKey: string(s.cfg.LLM.APIKey), Model: s.cfg.LLM.Model, Fallback: local,
-		HTTPClient: &http.Client{Transport: s.tracing.Transport(http.DefaultTransport)},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("LLM_BASE_URL: %w", err)
-	}
-	return model, nil
 }

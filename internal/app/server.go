@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/internal/config"
 	"example.com/gatehouse/internal/devdb"
 	"example.com/gatehouse/internal/httpapi"
+	"example.com/gatehouse/internal/parse"
 	"example.com/gatehouse/internal/ratelimit"
 	"example.com/gatehouse/internal/ratelimit/memory"
 	"example.com/gatehouse/internal/ratelimit/postgres"
@@ -58,6 +59,7 @@ type server struct {
 	memory          *memory.Store
 	postgres        *postgres.Store
 	redis           *redis.Store
+	parser          parse.Parser
 	limiter         *ratelimit.Limiter
 	allowances      *allowance.Book
 	auth            *auth.Auth
@@ -143,7 +145,7 @@ func (s *server) newHTTPServer(h http.Handler) *http.Server {
 
 // start brings the parts up, in order. What ctx ends is the start; what runs on ends with work.
 func (s *server) start(ctx, work context.Context) error {
-	for _, part := range []func(context.Context) error{s.openDatabase, s.makeLimiter, s.makeAuth, s.makeHandler} {
+	for _, part := range []func(context.Context) error{s.openDatabase, s.makeParser, s.makeLimiter, s.makeAuth, s.makeHandler} {
 		if err := part(ctx); err != nil {
 			return err
 		}

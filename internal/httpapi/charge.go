@@ -75,7 +75,7 @@ func (s *Server) charge(c *call) error {
 	}
 	asks := make([]ratelimit.Ask, len(names))
 	for i, name := range names {
-		asks[i] = s.ask(name, c.payer(), 1)
+		asks[i] = s.ask(name, c.payer(), s.cost(name, c.request()))
 	}
 	c.budgets = s.Limiter.Decide(c.context(), asks...)
 	s.refusals.note(&c.budgets, asks...)

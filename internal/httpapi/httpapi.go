@@ -81,6 +81,7 @@ type Server struct {
 	Config
 	handler     http.Handler
 	budgets     map[string]api.Budget
+	meters      map[string]meter
 	crossOrigin *http.CrossOriginProtection
 	refusals    *refusals
 }
@@ -90,7 +91,7 @@ const defaultBodyTimeout = 10 * time.Second
 
 // New mounts the routes. It fails when contract and handlers disagree, or when a route could not be decided in one call.
 func New(cfg Config) (*Server, error) {
-	s := &Server{Config: cfg, budgets: map[string]api.Budget{}, refusals: newRefusals()}
+	s := &Server{Config: cfg, budgets: map[string]api.Budget{}, meters: meters(cfg.Parser), refusals: newRefusals()}
 	if s.BodyTimeout == 0 {
 		s.BodyTimeout = defaultBodyTimeout
 	}
@@ -158,8 +159,12 @@ func (s *Server) checkRoutes() error {
 func (s *Server) checkBudgets(route api.Route) error {
 	charges := route.Charges()
 	for _, name := range route.Budgets {
-		if _, ok := s.budgets[name]; !ok {
+		b, ok := s.budgets[name]
+		switch {
+		case !ok:
 			return fmt.Errorf("route %s charges %s, which is no budget: add it to api.Budgets", route.ID, name)
+		case b.Metered != (s.meters[name] != nil):
+			return fmt.Errorf("route %s charges %s, whose row and whose meter disagree on whether it is metered: set Metered, or add it to meters", route.ID, name)
 		}
 	}
 	for _, name := range charges {

@@ -13,18 +13,16 @@ import (
 // tasksParse turns free text into drafts. It saves nothing. Once a model was reached the call has cost money, so
 // whatever happens then, its budgets are kept.
 func (s *Server) tasksParse(c *call) error {
-	in, err := decode[api.ParseRequest](c)
+	request, err := parseRequest(c)
 	if err != nil {
+		s.settleTokens(c, parse.Result{})
 		return err
 	}
-	zone, err := in.Location()
-	if err != nil { // Validated before.
-		return fmt.Errorf("load time zone: %w", err)
-	}
 	c.keep = true // Until it is known that no model was reached: a panic must not give back what was paid for.
-	result, err := s.Parser.Parse(c.context(), parse.Request{Text: in.Text, Location: zone, Now: time.Now()})
+	result, err := s.Parser.Parse(c.context(), request)
 	c.keep = result.Reached
 	c.cause = result.Fault
+	s.settleTokens(c, result)
 	if errors.Is(err, parse.ErrUpstream) {
 		return failure{code: api.CodeUpstreamFailed, cause: err}
 	}
@@ -33,6 +31,18 @@ func (s *Server) tasksParse(c *call) error {
 	}
 	answer, err := jsonAnswer(http.StatusOK, "", parseBody(result))
 	return s.reply(c, answer, err)
+}
+
+func parseRequest(c *call) (parse.Request, error) {
+	in, err := decode[api.ParseRequest](c)
+	if err != nil {
+		return parse.Request{}, err
+	}
+	zone, err := in.Location()
+	if err != nil { // Validated before.
+		return parse.Request{}, fmt.Errorf("load time zone: %w", err)
+	}
+	return parse.Request{Text: in.Text, Location: zone, Now: time.Now()}, nil
 }
 
 func parseBody(result parse.Result) api.ParseResult {

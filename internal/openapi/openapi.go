@@ -73,7 +73,7 @@ func budgets() []map[string]any {
 	for _, b := range api.Budgets() {
 		row := map[string]any{
 			"name": b.Name, "limit": b.Limit, "windowSeconds": api.CeilSeconds(b.Window), "per": b.Per, "algorithm": b.Algorithm,
-			"countedIn": b.Place, "onStoreFailure": b.OnFailure, "description": b.Why,
+			"countedIn": b.Place, "onStoreFailure": b.OnFailure, "metered": b.Metered, "description": b.Why,
 		}
 		if b.Refill > 0 {
 			row["refillPerSecond"] = b.Refill

@@ -25,6 +25,9 @@ func (l *Local) Parse(_ context.Context, req Request) (Result, error) {
 	return Result{Parser: LocalParser, Drafts: l.drafts(req.settled())}, nil
 }
 
+// Bound is 0: no model is asked.
+func (*Local) Bound(int64) int64 { return 0 }
+
 // drafts are the tasks in the text. What a heading says counts for each item of its list that does not say it itself.
 func (l *Local) drafts(req Request) []Draft {
 	text := cleaned(req.Text)

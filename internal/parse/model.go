@@ -37,6 +37,7 @@ type ModelConfig struct {
 type Model struct {
 	completions openai.ChatCompletionService
 	config      ModelConfig
+	overhead    int64 // the bytes of the request that are the same for every text
 }
 
 var _ Parser = (*Model)(nil)
@@ -52,7 +53,12 @@ func NewModel(config ModelConfig) (*Model, error) {
 	if config.Timeout == 0 {
 		config.Timeout = defaultTimeout
 	}
-	return &Model{completions: newCompletions(config), config: config}, nil
+	m := &Model{completions: newCompletions(config), config: config}
+	var err error
+	if m.overhead, err = m.bytesBeside(); err != nil {
+		return nil, fmt.Errorf("measure the prompt: %w", err)
+	}
+	return m, nil
 }
 
 // fault is the first fault of the configuration, with what to do about it.
@@ -85,10 +91,9 @@ func newCompletions(config ModelConfig) openai.ChatCompletionService {
 	return openai.NewChatCompletionService(options...)
 }
 
-// Estimate is the most that Parse can cost, in tokens: a token is at least one byte of the prompt, and the answer is
-// limited.
-func (m *Model) Estimate(req Request) int64 {
-	return m.promptBytes(req.settled()) + int64(m.config.MaxTokens)
+// Bound is what it costs if each byte of the prompt is a token and the answer is as long as it may be.
+func (m *Model) Bound(bytes int64) int64 {
+	return m.overhead + max(bytes, 0) + int64(m.config.MaxTokens)
 }
 
 // Parse asks the model. An error is that of ctx, or ErrUpstream if there is no fallback; the result says even then

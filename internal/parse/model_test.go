@@ -164,8 +164,9 @@ func TestModelSendsOneRequest(t *testing.T) {
 	if fmt.Sprint(question) != fmt.Sprint(want) {
 		t.Errorf("user message = %v, want %v", question, want)
 	}
-	if got := model.Estimate(req); got < int64(size)+700 || got > int64(size)+700+16 {
-		t.Errorf("Estimate = %d for a request of %d bytes and 700 tokens", got, size)
+	given := int64(len(encoded(t, req.Text)) + len("Europe/Berlin"))
+	if got := model.Bound(given); got < int64(size)+700 || got > int64(size)+700+100 {
+		t.Errorf("Bound = %d for a request of %d bytes and 700 tokens", got, size)
 	}
 }
 

@@ -49,6 +49,9 @@ var ErrUpstream = errors.New("the model gave no usable answer")
 // A text without any task gives no drafts and no error. Errors are those of ctx, and ErrUpstream.
 type Parser interface {
 	Parse(ctx context.Context, req Request) (Result, error)
+	// Bound is the most tokens that Parse can cost for a request whose text and time zone came in so many bytes of
+	// UTF-8 JSON; 0 where no model is ever asked.
+	Bound(bytes int64) int64
 }
 
 // A Request is the text and what its words are relative to.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3"
@@ -70,10 +71,15 @@ func (m *Model) params(req Request) (openai.ChatCompletionNewParams, error) {
 	}, err
 }
 
-// question is the user message. It names the zone by its offset too, for names that the model does not know.
+// question is the user message. It names the zone by its offset too, for names that the model does not know. It is no
+// longer than what the text and the zone came in, but for what is always there: escaping less than any JSON must
+// keeps Bound true.
 func question(req Request) (string, error) {
 	now := req.Now.In(req.Location)
-	q, err := json.Marshal(map[string]string{
+	var q strings.Builder
+	encoder := json.NewEncoder(&q)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(map[string]string{
 		"now":      now.Format("Monday 2006-01-02T15:04-07:00"),
 		"timezone": req.Location.String(),
 		"text":     cleaned(req.Text),
@@ -81,20 +87,20 @@ func question(req Request) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("encode question: %w", err)
 	}
-	return string(q), nil
+	return strings.TrimSpace(q.String()), nil
 }
 
-// promptBytes is the size of the request in bytes; 0 if there can be none, which then costs nothing.
-func (m *Model) promptBytes(req Request) int64 {
-	params, err := m.params(req)
+// bytesBeside is the size in bytes of a request without a text, on the day with the longest name.
+func (m *Model) bytesBeside() (int64, error) {
+	params, err := m.params(Request{Location: time.UTC, Now: time.Date(2026, time.December, 30, 0, 0, 0, 0, time.UTC)})
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	body, err := json.Marshal(params)
 	if err != nil {
-		return 0
+		return 0, fmt.Errorf("encode request: %w", err)
 	}
-	return int64(len(body))
+	return int64(len(body)), nil
 }
 
 // timeOf reads "due" as clocks in loc show it.

@@ -7,7 +7,8 @@ import (
 )
 
 // GiveBack gives back what the decision recorded for the named budgets, or for all if none is named. It works once:
-// each receipt is sent at most once, and when the store cannot say, its units stay spent.
+// each receipt is sent at most once, and when the store cannot say, its units stay spent. What is left by then stands in
+// the decision's results.
 func (l *Limiter) GiveBack(ctx context.Context, d Decision, budgets ...string) {
 	for i := range d.Results {
 		r := &d.Results[i]
@@ -40,7 +41,11 @@ func (l *Limiter) settle(ctx context.Context, r *Result, used int64) {
 		return
 	}
 	units, err := r.guard.giveBack(ctx, []Return{{Key: r.key, Limit: r.Limit, Receipt: receipt, Units: receipt.Cost - used}})
-	if err == nil && units[0] > 0 && r.row.hooks.GivenBack != nil {
+	if err != nil || units[0] <= 0 {
+		return
+	}
+	r.Verdict.Remaining = min(r.Verdict.Remaining+units[0], r.Limit.N)
+	if r.row.hooks.GivenBack != nil {
 		r.row.hooks.GivenBack(units[0])
 	}
 }

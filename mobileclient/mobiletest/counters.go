@@ -12,6 +12,7 @@ import (
 // window, which admits no more.
 type counters struct {
 	limits map[string]int64
+	costs  map[string]int64 // Of a request: 1, and 0 for what is metered, unless a test says otherwise.
 	logs   map[key]*slidinglog.Log
 	last   map[key]slidinglog.Ticket // The newest unit, to be given back.
 }
@@ -19,9 +20,12 @@ type counters struct {
 type key struct{ budget, id string }
 
 func newCounters() counters {
-	c := counters{limits: map[string]int64{}, logs: map[key]*slidinglog.Log{}, last: map[key]slidinglog.Ticket{}}
+	c := counters{limits: map[string]int64{}, costs: map[string]int64{}, logs: map[key]*slidinglog.Log{}, last: map[key]slidinglog.Ticket{}}
 	for _, b := range api.Budgets() {
-		c.limits[b.Name] = b.Limit
+		c.limits[b.Name], c.costs[b.Name] = b.Limit, 1
+		if b.Metered {
+			c.costs[b.Name] = 0
+		}
 	}
 	return c
 }
@@ -31,6 +35,13 @@ func (c *counters) setLimit(name string, limit int64) {
 		panic("mobiletest: there is no budget " + name + ", or its limit is negative")
 	}
 	c.limits[name] = limit
+}
+
+func (c *counters) setCost(name string, cost int64) {
+	if _, ok := api.BudgetNamed(name); !ok || cost < 0 {
+		panic("mobiletest: there is no budget " + name + ", or its cost is negative")
+	}
+	c.costs[name] = cost
 }
 
 func (c *counters) log(b api.Budget, id string) (*slidinglog.Log, key) {
@@ -44,22 +55,22 @@ func (c *counters) log(b api.Budget, id string) (*slidinglog.Log, key) {
 	return c.logs[k], k
 }
 
-// take charges one unit of each budget, or of none.
+// take charges what a request costs of each budget, or of none.
 func (c *counters) take(now time.Duration, d *decision, id string, budgets ...string) bool {
 	fits := true
 	for _, name := range budgets {
 		b, _ := api.BudgetNamed(name)
 		log, _ := c.log(b, id)
-		if a := log.Look(now, c.limits[name], 1); !a.OK {
+		if a := log.Look(now, c.limits[name], c.costs[name]); !a.OK {
 			fits = false
 		}
 	}
 	for _, name := range budgets {
 		b, _ := api.BudgetNamed(name)
 		log, k := c.log(b, id)
-		a := log.Look(now, c.limits[name], 1)
+		a := log.Look(now, c.limits[name], c.costs[name])
 		if fits {
-			a, c.last[k] = log.Take(now, c.limits[name], 1)
+			a, c.last[k] = log.Take(now, c.limits[name], c.costs[name])
 		}
 		d.add(b, c.limits[name], a)
 	}

@@ -119,6 +119,14 @@ func (s *Server) SetBudget(name string, limit int64) {
 	s.counters.setLimit(name, limit)
 }
 
+// SetCost sets what a request costs a budget. Metered ones, such as ai.tokens, cost nothing until it is called, as where
+// no model is asked.
+func (s *Server) SetCost(name string, cost int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counters.setCost(name, cost)
+}
+
 // Spend takes units of a person's budget, as another device would.
 func (s *Server) Spend(person, budget string, units int64) {
 	s.mu.Lock()

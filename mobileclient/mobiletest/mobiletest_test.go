@@ -219,6 +219,39 @@ func TestALowerLimitIsLearned(t *testing.T) {
 	})
 }
 
+// TestTokensBlockParseAlone has a model whose calls cost much: that some are left is no room for another call, and no
+// reason to hold back anything else.
+func TestTokensBlockParseAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := mobiletest.New()
+		server.SetCost(api.BudgetTokens, 15_000)
+		client, ctx := clientOf(t, server, "alice"), t.Context()
+		parse := func() error {
+			time.Sleep(time.Second)
+			_, err := client.Parse(ctx, api.ParseRequest{Text: "milk"})
+			return err
+		}
+		if err := parse(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			var e *mobileclient.Error
+			if err := parse(); !errors.As(err, &e) || e.Local != (i > 0) || len(e.Details.Budgets) != 1 || e.Details.Budgets[0] != api.BudgetTokens {
+				t.Errorf("parse %d beyond the tokens: %v", i+1, err)
+			}
+			if _, err := client.Me(ctx); err != nil {
+				t.Errorf("another route: %v", err)
+			}
+		}
+		server.SetCost(api.BudgetTokens, 5000)
+		time.Sleep(time.Minute) // However long the server says, after a minute one call finds out.
+		if err := parse(); err != nil {
+			t.Errorf("a cheaper call a minute later: %v", err)
+		}
+	})
+}
+
 func TestUnknownPathsAreNotFound(t *testing.T) {
 	t.Parallel()
 	resp, err := mobiletest.New().Client().Get(mobiletest.URL + "/api/v1/nothing")

@@ -79,6 +79,15 @@ describe('blocks', () => {
     expect(blockOf(ledger.snapshotBlocks(), 'tasks.list', 0)).toMatchObject({ budget: 'user', until: 9000 });
   });
 
+  test('of the model’s tokens hold reading free text and nothing else', () => {
+    const ledger = new Ledger();
+    ledger.refused(refusedUntil(50_000, 'ai.tokens'));
+    expect(ledger.refusing('tasks.parse', 0)).toEqual({ budget: 'ai.tokens', until: 50_000 });
+    for (const route of ['tasks.list', 'tasks.create', 'tasks.export', 'me.get'] as const) {
+      expect(ledger.refusing(route, 0)).toBeNull();
+    }
+  });
+
   test('end early when limits.get says that there is room', () => {
     const ledger = new Ledger();
     ledger.refused(refusedUntil(5000, 'tasks.parse'));

@@ -35,6 +35,12 @@ test('the eleventh parse in a minute is refused here, as the server would', () =
   limiter.acquire('tasks.parse');
 });
 
+test('what is metered is the server’s to count: that few tokens are left refuses nothing here', () => {
+  const limiter = new Limiter(new Clock().now);
+  limiter.learn({ caller: { kind: 'user' }, budgets: [budget('ai.tokens', { limit: 1 })] });
+  for (let i = 0; i < 3; i++) limiter.acquire('tasks.parse').answered();
+});
+
 test('a refusal takes no slot of any budget', () => {
   const clock = new Clock();
   const limiter = new Limiter(clock.now);

@@ -32,8 +32,8 @@ export class Limiter {
   private readonly windows = new Map<string, Window>();
 
   constructor(private readonly now: () => number = pageNow) {
-    for (const { name, per, algorithm, limit, windowSeconds } of budgets) {
-      if (per !== 'user' || algorithm !== 'sliding-window') continue; // Others share it, or its cost varies.
+    for (const { name, per, algorithm, metered, limit, windowSeconds } of budgets) {
+      if (per !== 'user' || algorithm !== 'sliding-window' || metered) continue; // Others share it, or its cost varies.
       this.windows.set(name, { limit, log: new SlidingLog(windowSeconds * 1000 * (1 + guard)) });
     }
   }

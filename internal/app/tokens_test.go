@@ -1,0 +1,144 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/servertest"
+)
+
+// A model is an OpenAI-compatible API that answers each call with what the test says.
+type model struct {
+	*httptest.Server
+
+	reported atomic.Int64 // The tokens that it says it used; 0 for none said.
+	content  atomic.Value // The answer, as a string.
+	status   atomic.Int64
+}
+
+const goodAnswer = `{"drafts":[{"title":"Call Bob","notes":"","due":null,"priority":"none","tags":[],"quotes":[]}]}`
+
+func startModel(t *testing.T) *model {
+	t.Helper()
+	m := &model{}
+	m.content.Store(goodAnswer)
+	m.status.Store(http.StatusOK)
+	m.Server = httptest.NewServer(m)
+	t.Cleanup(m.Close)
+	return m
+}
+
+func (m *model) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	completion := map[string]any{
+		"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]any{"role": "assistant", "content": m.content.Load()}}},
+	}
+	if n := m.reported.Load(); n > 0 {
+		completion["usage"] = map[string]any{"prompt_tokens": n - 10, "completion_tokens": 10, "total_tokens": n}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(int(m.status.Load()))
+	_ = json.NewEncoder(w).Encode(completion)
+}
+
+func (m *model) env() servertest.Env { return servertest.Env{"LLM_BASE_URL": m.URL, "LLM_MODEL": "m"} }
+
+// tokensLeft is what limits.get says is left of ai.tokens.
+func (a as) tokensLeft() int64 {
+	a.t.Helper()
+	return *status(a.t, limits(a.t, a.s, a.token), api.BudgetTokens).Remaining
+}
+
+// The tokens of a call are reserved before it, and settled to what the model said that it used.
+func TestTokensAreSettled(t *testing.T) {
+	t.Parallel()
+	m := startModel(t)
+	issuer := servertest.StartIssuer(t)
+	s := servertest.Start(t, issuer.Env(), m.env())
+	cases := map[string]struct {
+		body     string
+		reported int64
+		content  string
+		status   int
+		want     int
+		parser   string
+		least    int64 // What the call costs, at least and at most.
+		most     int64
+	}{
+		"reported":                    {`{"text":"call Bob"}`, 700, goodAnswer, 200, 200, "model", 700, 700},
+		"not reported":                {`{"text":"call Bob"}`, 0, goodAnswer, 200, 200, "model", 3000, 6000},
+		"unusable, reported":          {`{"text":"call Bob"}`, 650, "sorry", 200, 200, "local", 650, 650},
+		"unusable, not reported":      {`{"text":"call Bob"}`, 0, "sorry", 200, 200, "local", 3000, 6000},
+		"turned away":                 {`{"text":"call Bob"}`, 0, "", 401, 200, "local", 0, 0},
+		"refused before it was asked": {`{"text":""}`, 700, goodAnswer, 200, 422, "", 0, 0},
+		"no word in the text":         {`{"text":"!!"}`, 700, goodAnswer, 200, 200, "local", 0, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			m.reported.Store(c.reported)
+			m.content.Store(c.content)
+			m.status.Store(int64(c.status))
+			alice := as{t, s, issuer.Token(strings.ReplaceAll(name, " ", "-"), "acme")}
+			resp := alice.do("POST", "/api/v1/tasks/parse", c.body)
+			want(t, resp, c.want)
+			if c.parser != "" && servertest.JSON[api.ParseResult](t, resp).Parser != c.parser {
+				t.Errorf("answered %s", resp.Body)
+			}
+			left := alice.tokensLeft()
+			if cost := 20_000 - left; cost < c.least || cost > c.most {
+				t.Errorf("cost %d tokens, want %d to %d", cost, c.least, c.most)
+			}
+			if h := resp.Header.Get("RateLimit"); !strings.Contains(h, fmt.Sprintf(`"ai.tokens";r=%d`, left)) {
+				t.Errorf("%d are left, and the headers say %s", left, h)
+			}
+		})
+	}
+}
+
+// A person whose tokens do not cover the most that a call may use is refused, by that name alone, and only there.
+func TestTokensRefuse(t *testing.T) {
+	t.Parallel()
+	m := startModel(t)
+	m.reported.Store(19_000)
+	s := servertest.Start(t, m.env())
+	alice := as{t, s, s.Token("alice")}
+	want(t, alice.do("POST", "/api/v1/tasks/parse", `{"text":"call Bob"}`), http.StatusOK)
+	// More was used than was reserved, so the reservation stays. Further ones take the rest.
+	m.reported.Store(0)
+	resp := alice.parseWhileTheBurstLasts()
+	for resp.StatusCode == http.StatusOK {
+		resp = alice.parseWhileTheBurstLasts()
+	}
+	p := servertest.JSON[api.Problem](t, resp)
+	if !slices.Equal(p.ViolatedPolicies, []string{api.BudgetTokens}) || p.Message != "Rate limit exceeded: 20000 tokens per 86400s" || p.RetryAfterSeconds < 80_000 {
+		t.Errorf("refused with %s", resp.Body)
+	}
+	if left := alice.tokensLeft(); left < 1 {
+		t.Errorf("%d are left: a refusal must spend none", left)
+	}
+	want(t, alice.do("GET", "/api/v1/tasks", ""), http.StatusOK)
+	want(t, as{t, s, s.Token("bob")}.do("POST", "/api/v1/tasks/parse", `{"text":"call Bob"}`), http.StatusOK)
+}
+
+// parseWhileTheBurstLasts waits as long as the burst budget says, so that it is not what refuses.
+func (a as) parseWhileTheBurstLasts() servertest.Response {
+	a.t.Helper()
+	for {
+		resp := a.do("POST", "/api/v1/tasks/parse", `{"text":"call Bob"}`)
+		if resp.StatusCode != http.StatusTooManyRequests {
+			return resp
+		}
+		p := servertest.JSON[api.Problem](a.t, resp)
+		if !slices.Contains(p.ViolatedPolicies, "tasks.parse.burst") {
+			return resp
+		}
+		time.Sleep(time.Second) // The burst's window; the wait that the answer says may be that of the tokens.
+	}
+}
