@@ -153,6 +153,7 @@ func (s *server) makeLimiter(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("set up the limiter: %w", err)
 	}
+	s.makeAgreement()
 	s.warnOfReplicas(ctx, rows)
 	return nil
 }

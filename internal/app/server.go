@@ -62,11 +62,12 @@ type server struct {
 	parser          parse.Parser
 	limiter         *ratelimit.Limiter
 	allowances      *allowance.Book
+	agreement       *agreement
 	auth            *auth.Auth
 	devIDP          http.Handler
 	known           *auth.Known
-	// following ends when the changes are no longer followed.
-	following sync.WaitGroup
+	// following ends when the changes are no longer followed; work, when nothing runs beside requests any more.
+	following, work sync.WaitGroup
 }
 
 // listen binds both addresses, and fills in the settings that follow from the port.
@@ -113,6 +114,7 @@ func (s *server) run(ctx context.Context) error {
 		err = s.wait(ctx, work, served)
 	}
 	stop()
+	s.work.Wait()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil // Told to end while it came up.
 	}
@@ -155,7 +157,8 @@ func (s *server) start(ctx, work context.Context) error {
 	}
 	s.health.Set(httpapi.Ready)
 	s.metrics.DatabaseUp(true)
-	go s.watchSchema(work)
+	s.work.Go(func() { s.watchSchema(work) })
+	s.work.Go(func() { s.watchAgreement(work) })
 	s.watchBudgets(work)
 	s.log.InfoContext(ctx, "ready", "url", s.cfg.PublicURL)
 	return nil

@@ -73,6 +73,13 @@ type LimiterCounter struct {
 	ExpiresAt int64
 }
 
+type LimiterProcess struct {
+	ID       uuid.UUID
+	Hash     string
+	Settings []byte
+	SeenAt   time.Time
+}
+
 type Login struct {
 	StateHash []byte
 	Verifier  string

@@ -35,7 +35,9 @@ type Metrics struct {
 	asked     *prometheus.HistogramVec // store
 	storeErrs *prometheus.CounterVec   // store, reason
 	breakers  *prometheus.GaugeVec     // store
-	signIns   *prometheus.CounterVec   // outcome
+	tables    *prometheus.GaugeVec     // hash
+	disagree  prometheus.Gauge
+	signIns   *prometheus.CounterVec // outcome
 	database  prometheus.Gauge
 }
 
@@ -57,6 +59,9 @@ func New() *Metrics {
 		asked:     histograms(r, "ratelimit_store_duration_seconds", "Time that a counter store took to answer or fail.", storeSeconds(), "store"),
 		storeErrs: counters(r, "ratelimit_store_errors_total", "Failures of a counter store.", "store", "reason"),
 		breakers:  gauges(r, "ratelimit_store_breaker_open", "1 while a counter store is not asked because it failed.", "store"),
+
+		tables:   gauges(r, "ratelimit_table_info", "1 for the hash of what this process decides by: its budgets and trusted proxies.", "hash"),
+		disagree: gauge(r, "ratelimit_disagreeing_tables", "Hashes of other live processes of the database that are not this one's."),
 
 		database: gauge(r, "database_up", "1 while the database answers; it is asked each second."),
 
@@ -98,6 +103,15 @@ func (m *Metrics) WatchKnownCallers(count func() int) error {
 
 // DatabaseUp says whether the database answered when it was asked last.
 func (m *Metrics) DatabaseUp(yes bool) { m.database.Set(float(yes)) }
+
+// TableInfo says by which table this process decides.
+func (m *Metrics) TableInfo(hash string) {
+	m.tables.Reset()
+	m.tables.WithLabelValues(hash).Set(1)
+}
+
+// Disagreeing says by how many other tables live processes of the same database decide.
+func (m *Metrics) Disagreeing(tables int) { m.disagree.Set(float64(tables)) }
 
 // SignIn counts the end of one sign-in; outcome is "ok" or the code of its failure.
 func (m *Metrics) SignIn(outcome string) {
