@@ -108,23 +108,23 @@ func TestTokensRefuse(t *testing.T) {
 	m := startModel(t)
 	m.reported.Store(19_000)
 	s := servertest.Start(t, m.env())
-	alice := as{t, s, s.Token("alice")}
-	want(t, alice.do("POST", "/api/v1/tasks/parse", `{"text":"call Bob"}`), http.StatusOK)
+	carol := as{t, s, s.Token("carol")}
+	want(t, carol.do("POST", "/api/v1/tasks/parse", `{"text":"call Bob"}`), http.StatusOK)
 	// More was used than was reserved, so the reservation stays. Further ones take the rest.
 	m.reported.Store(0)
-	resp := alice.parseWhileTheBurstLasts()
+	resp := carol.parseWhileTheBurstLasts()
 	for resp.StatusCode == http.StatusOK {
-		resp = alice.parseWhileTheBurstLasts()
+		resp = carol.parseWhileTheBurstLasts()
 	}
 	p := servertest.JSON[api.Problem](t, resp)
 	if !slices.Equal(p.ViolatedPolicies, []string{api.BudgetTokens}) || p.Message != "Rate limit exceeded: 20000 tokens per 86400s" || p.RetryAfterSeconds < 80_000 {
 		t.Errorf("refused with %s", resp.Body)
 	}
-	if left := alice.tokensLeft(); left < 1 {
+	if left := carol.tokensLeft(); left < 1 {
 		t.Errorf("%d are left: a refusal must spend none", left)
 	}
-	want(t, alice.do("GET", "/api/v1/tasks", ""), http.StatusOK)
-	want(t, as{t, s, s.Token("bob")}.do("POST", "/api/v1/tasks/parse", `{"text":"call Bob"}`), http.StatusOK)
+	want(t, carol.do("GET", "/api/v1/tasks", ""), http.StatusOK)
+	want(t, as{t, s, s.Token("dave")}.do("POST", "/api/v1/tasks/parse", `{"text":"call Bob"}`), http.StatusOK)
 }
 
 // parseWhileTheBurstLasts waits as long as the burst budget says, so that it is not what refuses.
