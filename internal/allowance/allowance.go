@@ -154,6 +154,13 @@ func (b *Book) ForgetAll() {
 	b.floor = b.epoch
 }
 
+// Len is how many subjects are held.
+func (b *Book) Len() int {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return len(b.recent) + len(b.older)
+}
+
 // rows are what is known of a subject, read anew if that is stale.
 func (b *Book) rows(ctx context.Context, now time.Time, key subject) map[string][]row {
 	b.mu.RLock()

@@ -1,0 +1,164 @@
+package budgetfile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/budgetfile"
+)
+
+func parse(text string) ([]budgetfile.Row, error) {
+	return budgetfile.Parse([]byte(text), api.Budgets(), api.Routes())
+}
+
+func find(t *testing.T, rows []budgetfile.Row, name string) budgetfile.Row {
+	t.Helper()
+	for _, r := range rows {
+		if r.Name == name {
+			return r
+		}
+	}
+	t.Fatalf("there is no row %s", name)
+	return budgetfile.Row{}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	rows, err := parse(`{"user": {"limit": 200}, "org": {"limit": 1200, "refill": 30},
+		"tasks.export": {"enforce": false}, "tasks.write": {"unlimited": true},
+		"auth.login": {"store": "redis", "onFailure": "open"}, "reports.create": {"limit": 0}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(api.Budgets()) {
+		t.Fatalf("%d rows, want those of the table", len(rows))
+	}
+	if r := find(t, rows, "user"); r.Limit != 200 || r.Window != time.Minute || !r.Enforce || !r.Changed {
+		t.Errorf("user: %+v", r)
+	}
+	if r := find(t, rows, "org"); r.Limit != 1200 || r.Refill != 30 || r.Window != 40*time.Second {
+		t.Errorf("org: %+v", r)
+	}
+	if r := find(t, rows, "tasks.export"); r.Enforce || r.Limit != 5 {
+		t.Errorf("tasks.export: %+v", r)
+	}
+	if r := find(t, rows, "tasks.write"); !r.Unlimited {
+		t.Errorf("tasks.write: %+v", r)
+	}
+	if r := find(t, rows, "auth.login"); r.Place != api.InRedis || r.OnFailure != api.FailOpen {
+		t.Errorf("auth.login: %+v", r)
+	}
+	if r := find(t, rows, "tasks.parse"); r.Changed || !r.Enforce || r.Limit != 10 {
+		t.Errorf("tasks.parse is %+v, want the table's", r)
+	}
+}
+
+func TestEmptyFileIsTheTable(t *testing.T) {
+	t.Parallel()
+	rows, err := parse(`{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range budgetfile.Table(api.Budgets()) {
+		if rows[i] != r {
+			t.Errorf("%+v, want %+v", rows[i], r)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ text, want string }{
+		"no JSON":                 {`limit: 5`, "read JSON"},
+		"empty":                   {``, "read JSON"},
+		"a list":                  {`[]`, "must be a JSON object of budgets"},
+		"cut off":                 {`{"user": {"limit": 5}`, "read JSON"},
+		"something behind":        {`{} {}`, "something follows"},
+		"a budget twice":          {`{"user": {"limit": 5}, "user": {"limit": 6}}`, `"user" is there twice`},
+		"a field twice":           {`{"user": {"limit": 5, "limit": 6}}`, `"limit" is there twice`},
+		"an unknown budget":       {`{"users": {"limit": 5}}`, "users: there is no such budget; there are edge, edge.caller, user"},
+		"an unknown field":        {`{"user": {"window": 5}}`, "user: window is no field; there are enforce, limit"},
+		"a field in capitals":     {`{"user": {"Limit": 5}}`, "Limit is no field"},
+		"no object":               {`{"user": 5}`, "user: must be a JSON object"},
+		"a text for a number":     {`{"user": {"limit": "5"}}`, "user: limit must be a whole number"},
+		"a fraction":              {`{"user": {"limit": 5.5}}`, "user: limit must be a whole number"},
+		"null":                    {`{"user": {"limit": null}}`, "user: limit must be a whole number"},
+		"a number for a truth":    {`{"user": {"enforce": 1}}`, "user: enforce must be true or false"},
+		"a negative limit":        {`{"user": {"limit": -1}}`, "user: limit must not be negative"},
+		"a log too long":          {`{"tasks.write": {"limit": 1025}}`, "tasks.write: limit must be at most 1024"},
+		"an overflow":             {`{"org": {"limit": 1000000000001}}`, "org: limit must be at most 1000000000000"},
+		"limit and unlimited":     {`{"tasks.write": {"limit": 5, "unlimited": true}}`, "exclude each other"},
+		"a window that refills":   {`{"tasks.write": {"refill": 5}}`, "tasks.write: refill belongs to a token bucket"},
+		"a bucket without refill": {`{"org": {"refill": 0}}`, "org: refill must be from 1"},
+		"a bucket of years":       {`{"org": {"limit": 1000000000, "refill": 1}}`, "takes longer than"},
+		"a mode":                  {`{"user": {"onFailure": "never"}}`, `onFailure must be open, local or closed, not "never"`},
+		"a store":                 {`{"auth.login": {"store": "etcd"}}`, `store must be memory, redis or postgres, not "etcd"`},
+		"an algorithm of a store": {`{"org": {"store": "postgres"}}`, "org: store postgres has no token-bucket"},
+		"closed in memory":        {`{"auth.login": {"store": "memory"}}`, "auth.login: a budget that fails closed is not counted in memory"},
+		"two stores of one route": {`{"tasks.write": {"store": "postgres"}}`, "user and tasks.write are decided together, by me.delete, so they need one store"},
+		"user above the edge":     {`{"edge.caller": {"limit": 150}, "user": {"limit": 151}}`, "user: limit 151 must be at most the 150 of edge.caller"},
+		"user unlimited":          {`{"user": {"unlimited": true}}`, "user: cannot be unlimited while edge.caller is 1000"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows, err := parse(c.text)
+			if err == nil || rows != nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Without the edge's limit there is nothing that user could exceed.
+func TestUserMayBeUnlimitedWithoutTheEdge(t *testing.T) {
+	t.Parallel()
+	if _, err := parse(`{"user": {"unlimited": true}, "edge.caller": {"unlimited": true}}`); err != nil {
+		t.Error(err)
+	}
+}
+
+// Every fault is said at once: each costs whoever writes the file one more try otherwise.
+func TestAllFaultsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := parse(`{"users": {}, "user": {"limit": "x", "windows": 1}, "org": []}`)
+	if err == nil {
+		t.Fatal("it was taken")
+	}
+	for _, want := range []string{"users: there is", "user: limit must be", "user: windows is no field", "org: must be"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in\n%v", want, err)
+		}
+	}
+	_, err = parse(`{"tasks.write": {"limit": -1, "onFailure": "x"}, "tasks.export": {"limit": 2000}, "user": {"limit": 1001}}`)
+	if err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("want four faults, got\n%v", err)
+	}
+}
+
+// Whatever the file holds, it is either refused or makes rows that can be in force.
+func FuzzParse(f *testing.F) {
+	f.Add(`{"user": {"limit": 200}, "org": {"limit": 600, "refill": 10}}`)
+	f.Add(`{"edge": {"enforce": false, "unlimited": true, "onFailure": "closed", "store": "postgres"}}`)
+	f.Add(`{"user": {"limit": 1e3}}`)
+	f.Add(`{"a": {"b": [1, {"c": null}]}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := parse(text)
+		if err != nil {
+			return
+		}
+		if len(rows) != len(api.Budgets()) {
+			t.Fatalf("%d rows", len(rows))
+		}
+		for _, r := range rows {
+			if r.Limit < 0 || r.Limit > api.MaxLimit || r.Window <= 0 && r.Limit > 0 || !r.Place.Counts(r.Algorithm) {
+				t.Errorf("%q makes the row %+v", text, r)
+			}
+			if r.Algorithm == api.Sliding && r.Limit > api.MaxSlidingLimit || r.Algorithm == api.Bucket && r.Refill < 1 {
+				t.Errorf("%q makes the row %+v", text, r)
+			}
+		}
+	})
+}
