@@ -183,7 +183,7 @@ func (s *server) makeAuth(ctx context.Context) error {
 	}
 	s.auth, err = auth.New(auth.Config{
 		Issuer: s.cfg.OIDC.Issuer, ClientID: s.cfg.OIDC.ClientID, ClientSecret: string(s.cfg.OIDC.ClientSecret),
-		Audience: s.cfg.OIDC.Audience, Clients: s.cfg.OIDC.Clients, Scopes: s.cfg.OIDC.Scopes,
+		Audience: s.cfg.OIDC.Audience, Clients: s.cfg.OIDC.Clients, TokenTypes: s.cfg.OIDC.TokenTypes, Scopes: s.cfg.OIDC.Scopes,
 		OrgClaim: s.cfg.OIDC.OrgClaim, RolesClaim: s.cfg.OIDC.RolesClaim, PublicURL: public,
 		SessionIdle: s.cfg.SessionIdle, SessionMax: s.cfg.SessionMax, Transport: transport, Hooks: s.authHooks(), Log: s.log,
 	}, s.store)

@@ -73,6 +73,7 @@ type OIDC struct {
 	ClientSecret Secret
 	Audience     string
 	Clients      []string // client ids whose access tokens are accepted
+	TokenTypes   []string // JOSE typ values of access tokens
 	Scopes       []string
 	OrgClaim     string // "-": an organisation of one's own for everybody
 	RolesClaim   string

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,7 @@ func TestDefaultsInDevelopment(t *testing.T) {
 		"Scopes":         reflect.DeepEqual(c.OIDC.Scopes, []string{"openid", "profile", "email"}),
 		"OrgClaim":       c.OIDC.OrgClaim == "org_id",
 		"RolesClaim":     c.OIDC.RolesClaim == "roles",
+		"TokenTypes":     slices.Equal(c.OIDC.TokenTypes, []string{"at+jwt"}),
 		"SessionIdle":    c.SessionIdle == 24*time.Hour,
 		"SessionMax":     c.SessionMax == 14*24*time.Hour,
 		"LLM":            c.LLM == config.LLM{},
@@ -113,7 +115,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"DATA_DIR": "/var/lib/app", "DATABASE_URL": "postgresql:///app?host=/run/pg", "DATABASE_DIRECT_URL": "postgres://direct/app",
 		"MIGRATE_ON_START": "false", "REDIS_URL": "redis+cluster://a:1,b:2", "REPLICAS": "3", "TRUSTED_PROXIES": "10.0.0.7, 10.1.0.0/24",
 		"IPV6_PREFIX": "56", "CORS_ORIGINS": "https://Other.example.com/,http://localhost:5173", "OIDC_ISSUER": "http://id.internal:8443/Realm/",
-		"OIDC_CLIENT_ID": "w", "OIDC_CLIENT_SECRET": "x", "OIDC_AUDIENCE": "a", "OIDC_CLIENTS": "w,m", "OIDC_SCOPES": "openid groups",
+		"OIDC_CLIENT_ID": "w", "OIDC_CLIENT_SECRET": "x", "OIDC_AUDIENCE": "a", "OIDC_CLIENTS": "w,m", "OIDC_TOKEN_TYPES": "at+jwt,JWT", "OIDC_SCOPES": "openid groups",
 		"OIDC_ORG_CLAIM": "-", "OIDC_ROLES_CLAIM": "groups", "SESSION_IDLE": "1h", "SESSION_MAX": "2h", "LLM_BASE_URL": "http://127.0.0.1:11434/v1",
 		"LLM_API_KEY": "k", "LLM_MODEL": "m", "LOG_LEVEL": "DEBUG", "LOG_FORMAT": "json", "SHUTDOWN_DRAIN": "1m",
 	})
@@ -126,7 +128,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"CORSOrigins": reflect.DeepEqual(c.CORSOrigins, []string{"https://other.example.com", "http://localhost:5173"}),
 		"OIDC": reflect.DeepEqual(c.OIDC, config.OIDC{
 			Issuer: "http://id.internal:8443/Realm/", ClientID: "w", ClientSecret: "x", Audience: "a", Clients: []string{"w", "m"},
-			Scopes: []string{"openid", "groups"}, OrgClaim: "-", RolesClaim: "groups",
+			TokenTypes: []string{"at+jwt", "JWT"}, Scopes: []string{"openid", "groups"}, OrgClaim: "-", RolesClaim: "groups",
 		}),
 		"DevIssuer": !c.DevIssuer, "SessionIdle": c.SessionIdle == time.Hour, "SessionMax": c.SessionMax == 2*time.Hour,
 		"LLM":      c.LLM == config.LLM{BaseURL: "http://127.0.0.1:11434/v1", APIKey: "k", Model: "m"},

@@ -93,6 +93,10 @@ func settings(c *Config) []setting {
 			about: "The client ids whose access tokens are accepted, separated by commas.",
 		},
 		{
+			name: "OIDC_TOKEN_TYPES", value: field(&c.OIDC.TokenTypes, list(text)), standard: "at+jwt",
+			about: "The types (JOSE `typ`) of access tokens that are accepted, separated by commas. Keycloak, Entra ID and others sign theirs as `JWT`.",
+		},
+		{
 			name: "OIDC_SCOPES", value: field(&c.OIDC.Scopes, list(text)), standard: "openid,profile,email",
 			about: "The scopes that the web sign-in asks for, separated by commas or spaces.",
 		},
