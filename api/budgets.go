@@ -2,11 +2,14 @@ package api
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
-// Per says whose counter a budget is.
+// Per says whose counter a budget is. Beside the kinds below it may be PerHeader, or a word of a fork's own, for which the
+// server has a function of the request.
 type Per string
 
 // The kinds of key that a budget may be counted by.
@@ -17,6 +20,29 @@ const (
 	PerSession      Per = "session"
 	PerGlobal       Per = "global"
 )
+
+const (
+	perHeader      = "header "
+	inOrganisation = " in organisation"
+)
+
+// PerHeader is the kind of key that is a request's header of that name. Requests without it share one key.
+func PerHeader(name string) Per { return Per(perHeader + http.CanonicalHeaderKey(name)) }
+
+// Header is the name of the header that the key is; false for other kinds.
+func (p Per) Header() (string, bool) {
+	return strings.CutPrefix(strings.TrimSuffix(string(p), inOrganisation), perHeader)
+}
+
+// InOrganisation tells keys of the kind apart by organisation too. A budget that is charged beside those of a user must
+// be one of these, since it is decided with them in one place.
+func (p Per) InOrganisation() Per { return p + inOrganisation }
+
+// Of is the kind without the organisation, and whether there was one.
+func (p Per) Of() (kind Per, perOrganisation bool) {
+	of, ok := strings.CutSuffix(string(p), inOrganisation)
+	return Per(of), ok
+}
 
 // Algorithm is how a budget counts.
 type Algorithm string

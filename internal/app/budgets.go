@@ -9,6 +9,7 @@ import (
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/budgetfile"
+	"example.com/gatehouse/internal/config"
 	"example.com/gatehouse/internal/httpapi"
 	"example.com/gatehouse/internal/ratelimit"
 )
@@ -42,9 +43,12 @@ func (s *server) budgets(rows []budgetfile.Row) []ratelimit.Budget {
 	return budgets
 }
 
-// place is where a row is counted here: a closed one never in memory, which each process forgets by itself.
+// place is where a row is counted here: the edge where EDGE_STORE says, a closed one never in memory, which each process
+// forgets by itself.
 func (s *server) place(r budgetfile.Row) api.Place {
 	switch {
+	case s.cfg.EdgeStore == config.EdgeInRedis && (r.Name == api.BudgetEdge || r.Name == api.BudgetEdgeCaller):
+		return api.InRedis
 	case r.Place != api.InRedis || s.redis != nil:
 		return r.Place
 	case r.OnFailure == api.FailClosed && api.InPostgres.Counts(r.Algorithm):

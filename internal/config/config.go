@@ -30,6 +30,15 @@ const DevIssuerPath = "/dev/idp"
 // that issuer signs anybody in.
 const devClientSecret Secret = "development-only"
 
+// An EdgeStore is where the budgets ahead of authentication are counted.
+type EdgeStore string
+
+// The values of EDGE_STORE.
+const (
+	EdgeInMemory EdgeStore = "memory"
+	EdgeInRedis  EdgeStore = "redis"
+)
+
 // Config is the settings as the program uses them, derived values filled in. Printing it in any way masks secrets.
 type Config struct {
 	Env       Env
@@ -43,7 +52,9 @@ type Config struct {
 	MigrateOnStart    bool
 
 	RedisURL SecretURL // empty: counters in memory
-	Replicas int       // at least 1
+	// EdgeStore is where the edge is counted; EdgeInRedis only with a RedisURL.
+	EdgeStore EdgeStore
+	Replicas  int // at least 1
 
 	TrustedProxies []string // addresses and CIDR ranges, checked
 	IPv6Prefix     int      // bits

@@ -59,6 +59,7 @@ func TestDefaultsInDevelopment(t *testing.T) {
 		"DatabaseURL":    c.DatabaseURL == "",
 		"MigrateOnStart": c.MigrateOnStart,
 		"RedisURL":       c.RedisURL == "",
+		"EdgeStore":      c.EdgeStore == config.EdgeInMemory,
 		"Replicas":       c.Replicas == 1,
 		"TrustedProxies": len(c.TrustedProxies) == 0,
 		"IPv6Prefix":     c.IPv6Prefix == 64,
@@ -198,6 +199,8 @@ func TestFaults(t *testing.T) {
 		{"production: default Redis password", production.with("REDIS_URL", "redis://:changeme@redis"), "REDIS_URL has a default", "of its own"},
 		{"production: default model key", production.with("LLM_BASE_URL", "https://l.example.com", "LLM_MODEL", "m", "LLM_API_KEY", "change-me"), "LLM_API_KEY", "unset it"},
 		{"production: no organisation claim", production.with("OIDC_ORG_CLAIM", ""), "OIDC_ORG_CLAIM is empty", "or -"},
+		{"the edge in a Redis that there is not", development.with("EDGE_STORE", "redis"), "EDGE_STORE is redis without REDIS_URL", "EDGE_STORE=memory"},
+		{"the edge elsewhere", development.with("EDGE_STORE", "disk"), `EDGE_STORE="disk"`, "redis"},
 		{"production: replicas in memory", production.with("REPLICAS", "2"), "REPLICAS is above 1", "set REDIS_URL"},
 	}
 	for _, test := range tests {

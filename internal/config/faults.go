@@ -64,6 +64,10 @@ func (c Config) consistencyFaults() []error {
 			"SESSION_IDLE is longer than SESSION_MAX: lower it, or raise SESSION_MAX",
 		},
 		{
+			c.EdgeStore == EdgeInRedis && c.RedisURL == "",
+			"EDGE_STORE is redis without REDIS_URL: set REDIS_URL, or EDGE_STORE=memory",
+		},
+		{
 			c.LLM.BaseURL != "" && c.LLM.Model == "",
 			"LLM_MODEL is empty: set the name of the model to use at LLM_BASE_URL, or unset LLM_BASE_URL for the local parser",
 		},

@@ -57,6 +57,10 @@ func settings(c *Config) []setting {
 			about: "Where users' budgets are counted: `redis://`, `rediss://` (TLS), `redis+cluster://` or `redis+sentinel://`; `?read_timeout=100ms` changes the 50 ms that a call may take. Empty: in this process's memory.",
 		},
 		{
+			name: "EDGE_STORE", value: field(&c.EdgeStore, oneOf(EdgeInMemory, EdgeInRedis)), standard: string(EdgeInMemory),
+			about: "Where the edge is counted: `memory`, by each server by itself, or `redis`, by all together at the price of a round trip ahead of every request.",
+		},
+		{
 			name: "REPLICAS", value: field(&c.Replicas, number(1, 10_000)), standard: "1",
 			about: "How many servers run. With more than one, counters in memory admit that many times each limit, so production then requires `REDIS_URL`.",
 		},

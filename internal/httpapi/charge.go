@@ -16,6 +16,15 @@ type payer struct {
 	userID, orgID, sessionID uuid.UUID
 	plan                     string
 	address                  string
+	// request is nil where a budget is looked at for somebody else.
+	request *http.Request
+}
+
+// payer adds the request, which keys may be told by.
+func (c *call) payer() payer {
+	p := c.exchange.payer()
+	p.request = c.request()
+	return p
 }
 
 func (x *exchange) payer() payer {
@@ -33,7 +42,7 @@ func (x *exchange) payer() payer {
 // store that spreads keys decides them in one place.
 func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
 	ask := ratelimit.Ask{Budget: budget, Group: p.orgID.String(), Cost: cost}
-	switch s.budgets[budget].Per {
+	switch per := s.budgets[budget].Per; per {
 	case api.PerUser:
 		ask.ID = p.userID.String()
 		if budget == api.BudgetEdgeCaller {
@@ -47,6 +56,11 @@ func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
 		ask.Group, ask.ID = p.address, p.address
 	case api.PerGlobal:
 		ask.Group, ask.ID = "global", "global"
+	default:
+		ask.ID = s.keyOf(per, p.request)
+		if _, within := per.Of(); !within {
+			ask.Group = string(per) + " " + ask.ID
+		}
 	}
 	ask.Subject = p.subject(budget)
 	return ask

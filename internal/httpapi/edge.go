@@ -11,7 +11,7 @@ import (
 )
 
 // limitEdge is the limit ahead of everything that costs: body, routing, authentication. It asks no store but this
-// process's memory. A known credential is charged to its user, everyone else to the address.
+// process's memory, unless EDGE_STORE says so. A known credential is charged to its user, everyone else to the address.
 func (s *Server) limitEdge(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)

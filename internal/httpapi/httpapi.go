@@ -40,6 +40,8 @@ type Config struct {
 	// Routes and Budgets are the contract's, which tests may narrow.
 	Routes  []api.Route
 	Budgets []api.Budget
+	// Keys tell the keys of kinds that the contract's budgets name beside its own; nil where there are none.
+	Keys map[api.Per]KeyFunc
 	// PublicURL is where browsers find the server.
 	PublicURL *url.URL
 	// CORSOrigins are the origins that may call from a browser, with a bearer token; none by default.
@@ -141,6 +143,9 @@ func (s *Server) mount() (*gin.Engine, error) {
 // checkRoutes refuses a contract that the server cannot keep, with every fault at once.
 func (s *Server) checkRoutes() error {
 	var faults []error
+	for _, b := range s.Budgets {
+		faults = append(faults, s.checkKey(b))
+	}
 	handlers := s.handlers()
 	for _, route := range s.Routes {
 		if handlers[route.ID] == nil {
@@ -168,8 +173,10 @@ func (s *Server) checkBudgets(route api.Route) error {
 		}
 	}
 	for _, name := range charges {
-		if per := s.budgets[name].Per; len(charges) > 1 && (per == api.PerAddress || per == api.PerGlobal) {
-			return fmt.Errorf("route %s charges %s, counted per %s, beside budgets of its user: they are not in one slot", route.ID, name, per)
+		first, b := s.budgets[charges[0]], s.budgets[name]
+		if slotOf(b.Per) != slotOf(first.Per) {
+			return fmt.Errorf("route %s charges %s, counted per %s, beside %s, counted per %s: they are not in one slot; count %[2]s per %[6]q, or give it a route of its own",
+				route.ID, name, b.Per, first.Name, first.Per, b.Per.InOrganisation())
 		}
 	}
 	if err := s.Limiter.Together(charges...); len(charges) > 0 && err != nil {

@@ -68,8 +68,9 @@ func (s *Server) concerns(c *call, b api.Budget) bool {
 		return c.caller.SessionID != uuid.Nil
 	case api.PerAddress, api.PerGlobal:
 		return false
+	default:
+		return true // Told by the request itself.
 	}
-	return false
 }
 
 func (s *Server) limitStatus(b api.Budget, r *ratelimit.Result) api.LimitStatus {

@@ -133,7 +133,7 @@ func (s *Server) overridable(scope api.Scope, budget string) string {
 		return "must be a budget of the table: " + strings.Join(s.budgetNames(), ", ")
 	case budget == api.BudgetEdge || budget == api.BudgetEdgeCaller:
 		return "is decided before it is known who calls: change it for all in BUDGETS_FILE"
-	case b.Per == api.PerAddress || b.Per == api.PerGlobal:
+	case slotOf(b.Per) != string(api.PerOrganisation):
 		return fmt.Sprintf("is counted per %s, so it belongs to no %s: change it for all in BUDGETS_FILE", b.Per, scope)
 	case b.Per == api.PerOrganisation && scope == api.ScopeUser:
 		return "is counted per organisation: change it for the organisation"

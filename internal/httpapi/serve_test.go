@@ -24,7 +24,8 @@ import (
 	"example.com/gatehouse/internal/clientip"
 	"example.com/gatehouse/internal/parse"
 	"example.com/gatehouse/internal/ratelimit"
-	"example.com/gatehouse/internal/ratelimit/memory"
+	"example.com/gatehouse/internal/ratelimit/ratelimittest"
+	"example.com/gatehouse/internal/telemetry"
 )
 
 // bench is a server with one public route, which charges one budget of 5, and a handler of the test's.
@@ -36,22 +37,26 @@ type bench struct {
 
 const own = "tasks.export"
 
+// newBench is one whose limiter never refuses, so that a test of a handler sees the handler.
 func newBench(t *testing.T, h handler) bench {
 	t.Helper()
-	return newBenchOf(t, ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: 5, Window: time.Minute}, h)
+	budget := ownBudget(ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: 5, Window: time.Minute})
+	return newBenchOf(t, ratelimittest.Unlimited(t, budget), h)
 }
 
-func newBenchOf(t testing.TB, limit ratelimit.Limit, h handler) bench {
+// newCountingBench is one that refuses what is over the limit of 5 a minute, on a clock that the test moves.
+func newCountingBench(t *testing.T, h handler) (bench, *ratelimittest.Clock) {
 	t.Helper()
-	counters := memory.New(memory.Config{})
-	t.Cleanup(counters.Close)
-	limiter, err := ratelimit.New(ratelimit.Config{
-		Budgets: []ratelimit.Budget{{Name: own, Limit: limit, Store: "memory", OnFailure: ratelimit.Open, Enforce: true, MaxCost: 1}},
-		Stores:  map[string]ratelimit.Store{"memory": counters},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	limiter, clock := ratelimittest.OnClock(t, ownBudget(ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: 5, Window: time.Minute}))
+	return newBenchOf(t, limiter, h), clock
+}
+
+func ownBudget(limit ratelimit.Limit) ratelimit.Budget {
+	return ratelimit.Budget{Name: own, Limit: limit, Store: "memory", OnFailure: ratelimit.Open, Enforce: true, MaxCost: 1}
+}
+
+func newBenchOf(t testing.TB, limiter *ratelimit.Limiter, h handler) bench {
+	t.Helper()
 	addresses, err := clientip.New(clientip.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +65,7 @@ func newBenchOf(t testing.TB, limit ratelimit.Limit, h handler) bench {
 	budget, _ := api.BudgetNamed(own)
 	s := &Server{
 		Config: Config{
-			Limiter: limiter, Addresses: addresses, Log: slog.New(slog.NewJSONHandler(log, nil)), BodyTimeout: 100 * time.Millisecond,
+			Limiter: limiter, Addresses: addresses, Log: telemetry.NewLogger(log, slog.LevelInfo, "json", RequestID), BodyTimeout: 100 * time.Millisecond,
 			PublicURL: &url.URL{Scheme: "http", Host: "localhost:8080"},
 		},
 		budgets: map[string]api.Budget{own: budget},
@@ -104,7 +109,7 @@ func TestGiveBack(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, c.handler)
+			b, _ := newCountingBench(t, c.handler)
 			if got := b.post("").Code; got != c.status {
 				t.Errorf("answered %d, want %d", got, c.status)
 			}
@@ -203,7 +208,8 @@ func BenchmarkRequest(b *testing.B) {
 	plain := gin.New()
 	plain.POST("/", func(c *gin.Context) { c.Status(http.StatusNoContent) })
 	limit := ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: ratelimit.MaxLimit, Refill: ratelimit.MaxLimit}
-	whole := newBenchOf(b, limit, func(c *call) error { return c.noContent() })
+	limiter, _ := ratelimittest.OnClock(b, ownBudget(limit))
+	whole := newBenchOf(b, limiter, func(c *call) error { return c.noContent() })
 	whole.Log = slog.New(slog.DiscardHandler)
 	for name, h := range map[string]http.Handler{"gin": plain, "whole": whole.handler} {
 		b.Run(name, func(b *testing.B) {

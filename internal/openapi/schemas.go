@@ -73,7 +73,7 @@ func jsonName(field reflect.StructField) string {
 // enums are the string types of the contract that have few values.
 func enums() map[reflect.Type][]any {
 	all := map[reflect.Type][]any{
-		reflect.TypeFor[api.Per]():       {api.PerAddress, api.PerUser, api.PerOrganisation, api.PerSession, api.PerGlobal},
+		reflect.TypeFor[api.Per]():       kinds(),
 		reflect.TypeFor[api.Algorithm](): {api.Sliding, api.Segments, api.Bucket, api.Fixed},
 		reflect.TypeFor[api.Mode]():      {api.FailOpen, api.FailLocal, api.FailClosed},
 		reflect.TypeFor[api.Scope]():     {api.ScopePlan, api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress},
@@ -87,6 +87,17 @@ func enums() map[reflect.Type][]any {
 	for _, k := range api.ErrorKinds() {
 		t := reflect.TypeFor[api.Code]()
 		all[t] = append(all[t], k.Code)
+	}
+	return all
+}
+
+// kinds are whose counters budgets are: the contract's own, and those that the table names beside them.
+func kinds() []any {
+	all := []any{api.PerAddress, api.PerUser, api.PerOrganisation, api.PerSession, api.PerGlobal}
+	for _, b := range api.Budgets() {
+		if !slices.Contains(all, any(b.Per)) {
+			all = append(all, b.Per)
+		}
 	}
 	return all
 }

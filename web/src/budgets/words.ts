@@ -41,7 +41,7 @@ function span(seconds: number): string {
   return seconds % 60 === 0 ? `in ${seconds / 60} min` : `in ${seconds} s`;
 }
 
-const whose: Record<LimitStatus['per'], string> = {
+const whose: Record<string, string> = {
   address: 'each address',
   user: 'each person',
   organisation: 'each organisation',
@@ -50,7 +50,7 @@ const whose: Record<LimitStatus['per'], string> = {
 };
 
 export function perWhom(per: LimitStatus['per']): string {
-  return whose[per];
+  return whose[per] ?? `each ${per}`; // A fork's own kind of key.
 }
 
 const sources: Record<string, string> = {
