@@ -28,7 +28,31 @@ func (h *hasher) hash(k *ratelimit.Key) uint64 {
 	if k.Group != k.ID {
 		x = fold(x^maphash.String(h.seed, k.Group), h.mix[1])
 	}
-	return fold(x^maphash.String(h.seed, k.Budget), h.mix[2]) | 1
+	return fold(x^h.name(k.Budget), h.mix[2]) | 1
+}
+
+// name is a hash of a budget's name. Names are the table's and nobody chooses them, so short ones, which nearly all are,
+// are just multiplied together: their first and last eight bytes, which overlap, hold every byte.
+func (h *hasher) name(s string) uint64 {
+	switch n := len(s); {
+	case n > 16:
+		return maphash.String(h.seed, s)
+	case n >= 8:
+		return fold(word(s), h.mix[0]) ^ fold(word(s[n-8:]), h.mix[1]^uint64(n)) //nolint:gosec // Lengths are positive.
+	default:
+		var x uint64
+		for i := range n {
+			x = x<<8 | uint64(s[i])
+		}
+		return fold(x, h.mix[1]^uint64(n)) //nolint:gosec // Lengths are positive.
+	}
+}
+
+// word is the string's first eight bytes.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // fold multiplies to 128 bits and folds them: every bit of x reaches every bit of the result.

@@ -1,7 +1,8 @@
 package memory
 
 // A log keeps a stamp for each unit, the oldest first: the first in the slot's word a, and from the second on all of
-// them in a ring. A stamp is the time of its charge in microseconds, 49 bits (17 years), and a sequence, 14 bits, that
+// them in a ring too. A call that finds that nothing has left, as most do, then need not look at the ring's beginning,
+// and a refusal not at the ring. A stamp is the time of its charge in microseconds, 49 bits (17 years), and a sequence, 14 bits, that
 // makes it unique in its shard: it names the charge on its receipt.
 
 const (
@@ -26,19 +27,26 @@ func (sh *shard) stamp() int64 {
 
 func (sh *shard) logUsage(s *slot, window int64) int64 {
 	q := sh.queue(s)
-	n, gone := q.len(), 0
+	n := q.len()
+	if n == 0 || stampTime(s.a)+window > sh.now {
+		return int64(n)
+	}
+	gone := 1
 	for gone < n && stampTime(*q.at(gone))+window <= sh.now {
 		gone++
 	}
-	if gone > 0 {
-		q.pop(gone)
-	}
+	q.pop(gone)
+	q.front()
 	return int64(n - gone)
 }
 
 func (sh *shard) logRecord(s *slot, window, units int64) (stamp int64) {
 	stamp = sh.stamp()
-	sh.queue(s).push(stamp, int(units))
+	q := sh.queue(s)
+	if q.len() == 0 {
+		s.a = stamp
+	}
+	q.push(stamp, int(units))
 	sh.keep(s, sh.now+window)
 	if stamp&unnamed == unnamed {
 		return 0
@@ -47,7 +55,11 @@ func (sh *shard) logRecord(s *slot, window, units int64) (stamp int64) {
 }
 
 func (sh *shard) logUntil(s *slot, window, n int64) int64 {
-	return stampTime(*sh.queue(s).at(int(n - 1))) + window - sh.now
+	stamp := s.a
+	if n > 1 {
+		stamp = *sh.queue(s).at(int(n - 1))
+	}
+	return stampTime(stamp) + window - sh.now
 }
 
 // logGiveBack drops units with the stamp, and takes the name of the rest.
@@ -63,5 +75,6 @@ func (sh *shard) logGiveBack(s *slot, stamp, units int64) (given int64) {
 			*w |= unnamed
 		}
 	}
+	q.front()
 	return given
 }

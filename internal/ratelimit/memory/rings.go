@@ -80,9 +80,21 @@ func (q queue) at(i int) *int64 {
 	return q.rings.word(q.slot.size, q.ring(), (q.head()+i)&(ringWords(q.slot.size)-1))
 }
 
+// front copies the oldest word to the slot's word a, of a queue that keeps it there.
+func (q queue) front() {
+	if q.slot.size > 0 {
+		q.slot.a = *q.at(0)
+	}
+}
+
 // push adds n words of one value at the end.
 func (q queue) push(word int64, n int) {
 	old := q.len()
+	if n == 1 && q.slot.size > 0 && old < ringWords(q.slot.size) {
+		q.slot.b++
+		*q.at(old) = word
+		return
+	}
 	q.reserve(old + n)
 	if q.slot.size == 0 {
 		q.slot.a = word

@@ -4,26 +4,25 @@ import (
 	"sync"
 )
 
-// A shard is one lock's part of the keys.
+// A shard is one lock's part of the keys. What every call needs stands together, within two cache lines.
 type shard struct {
-	mu    sync.Mutex
-	store *Store
-	table table
-	rings rings
-
+	mu sync.Mutex
 	// now is the shard's time in microseconds, which never runs backwards; skew is what the clock was set back by.
 	now, skew int64
+	table     table
 	// stamped and sequence make the stamps of log entries unique.
 	stamped  int64
 	sequence int64
+	soonest  uint32 // No key expires before this coarse tick.
+	rings    rings
 
+	store     *Store
 	cap       int
-	hand      int    // Where the search for a key to evict goes on.
-	soonest   uint32 // No key expires before this coarse tick.
+	hand      int // Where the search for a key to evict goes on.
 	evictions int64
 	full      int64
 
-	_ [24]byte // Keeps two shards' locks off one cache line.
+	_ [64]byte // Keeps two shards' locks off one cache line.
 }
 
 func (sh *shard) init(s *Store, keys int) {
