@@ -2,9 +2,9 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -13,87 +13,80 @@ const (
 	// flights is how many batches may be under way at once. A second one fills the time in which the first one's
 	// answers travel and are handed out; more would only make them smaller.
 	flights = 2
-	// clusterBatchers is how many batchers share a cluster's slots: enough that a node that is down keeps up few of the
-	// commands for others, and few enough that batches stay large.
-	clusterBatchers = 8
-	// batchLimit bounds a batch, so that its last command is not kept from its deadline by its first.
-	batchLimit = 256
+	// batchLimit bounds a batch: Redis does nothing else while it decides one, for up to about a millisecond.
+	batchLimit = 64
 )
 
-// batchers send commands by way of the batcher that has their slot.
-type batchers []*batcher
+// A decision is one call of Take on its way to Redis.
+type decision struct {
+	keys  []string // One a charge, as are the terms.
+	terms []terms
 
-func newBatchers(client goredis.UniversalClient, timeout time.Duration) batchers {
-	n := 1
-	if _, ok := client.(*goredis.ClusterClient); ok {
-		n = clusterBatchers
-	}
-	all := make(batchers, n)
-	for i := range all {
-		all[i] = &batcher{client: client, timeout: timeout}
-	}
-	return all
+	answer string
+	err    error
+	done   chan struct{} // Closed when answer or err is set, if the decision had to wait for a batch.
 }
 
-func (all batchers) do(ctx context.Context, cmd *command) error {
-	if len(all) == 1 {
-		return all[0].do(ctx, cmd)
-	}
-	return all[slotOf(cmd.tag)*len(all)/slotCount].do(ctx, cmd)
+// A sender sends a decision and waits for its answer, no longer than the context allows.
+type sender interface {
+	send(ctx context.Context, d *decision) error
 }
 
-// A batcher sends the commands of concurrent callers together: while as many batches are under way as may be, commands
+// newSender chooses how decisions travel. On a single server, those of concurrent callers are made in one run of the
+// script, because half of what a decision costs Redis is the run. In a cluster, where a script must keep to one slot,
+// those for one node are a pipeline.
+func newSender(s *Store) sender {
+	if cluster, ok := s.client.(*goredis.ClusterClient); ok {
+		return &nodes{store: s, cluster: cluster, batchers: map[string]*batcher{}}
+	}
+	return &batcher{store: s, exec: s.decideTogether}
+}
+
+// A batcher sends the decisions of concurrent callers together: while as many batches are under way as may be, decisions
 // gather and make up the next one. A lone caller waits for nobody, and nothing runs when nobody calls.
 type batcher struct {
-	client  goredis.UniversalClient
-	timeout time.Duration
+	store *Store
+	// exec sends a batch and sets the answers or errors of its decisions.
+	exec func(ctx context.Context, batch []*decision)
 
 	mu      sync.Mutex
 	flying  int
-	waiting []*queued
+	waiting []*decision
 }
 
-// A queued command is waiting for its batch, or in it.
-type queued struct {
-	cmd  *command
-	err  error
-	done chan struct{}
-}
-
-// do sends the command and waits for its answer, no longer than the context allows. One that has not left by then
-// never will.
-func (b *batcher) do(ctx context.Context, cmd *command) error {
-	q, ok := b.join(cmd)
-	if ok {
+// send implements sender. A decision that has not left when the context ends never will.
+func (b *batcher) send(ctx context.Context, d *decision) error {
+	if b.join(d) {
 		defer b.land() //nolint:contextcheck // The batches that follow are other callers', with a deadline of their own.
-		return b.client.Process(ctx, cmd)
+		b.exec(ctx, []*decision{d})
+		return d.err
 	}
 	select {
-	case <-q.done:
-		return q.err
+	case <-d.done:
+		return d.err
 	case <-ctx.Done():
-		b.withdraw(q)
+		b.withdraw(d)
 		return ctx.Err()
 	}
 }
 
-// join says that the command may leave at once, or queues it.
-func (b *batcher) join(cmd *command) (*queued, bool) {
+// join says that the decision may leave at once, or queues it.
+func (b *batcher) join(d *decision) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.flying < flights {
 		b.flying++
-		return nil, true
+		return true
 	}
-	q := &queued{cmd: cmd, done: make(chan struct{})}
-	b.waiting = append(b.waiting, q)
-	return q, false
+	d.done = make(chan struct{})
+	b.waiting = append(b.waiting, d)
+	return false
 }
 
-func (b *batcher) withdraw(q *queued) {
+func (b *batcher) withdraw(d *decision) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if i := slices.Index(b.waiting, q); i >= 0 {
+	if i := slices.Index(b.waiting, d); i >= 0 {
 		b.waiting = slices.Delete(b.waiting, i, i+1)
 	}
 }
@@ -106,37 +99,113 @@ func (b *batcher) land() {
 }
 
 // fly sends batch after batch until nobody waits.
-func (b *batcher) fly(batch []*queued) {
+func (b *batcher) fly(batch []*decision) {
 	for batch != nil {
-		b.exec(batch)
+		b.flyOnce(batch)
 		batch = b.next()
 	}
 }
 
+func (b *batcher) flyOnce(batch []*decision) {
+	ctx, cancel := context.WithTimeout(context.Background(), b.store.timeout)
+	defer cancel()
+	b.exec(ctx, batch)
+	for _, d := range batch {
+		close(d.done)
+	}
+}
+
 // next is the next batch, or nil, which ends the flight.
-func (b *batcher) next() []*queued {
+func (b *batcher) next() []*decision {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := min(len(b.waiting), batchLimit)
+	n := batchSize(b.waiting)
 	if n == 0 {
 		b.flying--
 		return nil
 	}
-	batch := b.waiting[:n:n]
-	b.waiting = b.waiting[n:]
+	batch := slices.Clone(b.waiting[:n])
+	b.waiting = slices.Delete(b.waiting, 0, n)
 	return batch
 }
 
-func (b *batcher) exec(batch []*queued) {
-	ctx, cancel := context.WithTimeout(context.Background(), b.timeout)
-	defer cancel()
-	pipe := b.client.Pipeline()
-	for _, q := range batch {
-		_ = pipe.Process(ctx, q.cmd)
+// batchSize is how many of the first decisions one run of the script may make.
+func batchSize(waiting []*decision) int {
+	charges := 0
+	for i, d := range waiting {
+		if charges += len(d.keys); i == batchLimit || charges > maxCharges {
+			return i
+		}
+	}
+	return len(waiting)
+}
+
+// decideTogether makes all decisions in one run of the script.
+func (s *Store) decideTogether(ctx context.Context, batch []*decision) {
+	keys, args := encodeTakes(s.now(), batch)
+	answer, err := s.run(ctx, &s.take, keys, args)
+	if err == nil && len(answer) != verdictSize*len(keys) {
+		err = fmt.Errorf("the script answered %d bytes to %d charges", len(answer), len(keys))
+	}
+	for _, d := range batch {
+		if d.err = err; err == nil {
+			size := verdictSize * len(d.keys)
+			d.answer, answer = answer[:size], answer[size:]
+		}
+	}
+}
+
+// nodes send decisions by way of a batcher for each node of a cluster, so that one that is down keeps up no others.
+type nodes struct {
+	store   *Store
+	cluster *goredis.ClusterClient
+
+	mu       sync.Mutex
+	batchers map[string]*batcher // By the node's address.
+}
+
+// send implements sender.
+func (n *nodes) send(ctx context.Context, d *decision) error {
+	node, err := n.cluster.MasterForKey(ctx, d.keys[0])
+	if err != nil {
+		return fmt.Errorf("find the node of a slot: %w", err)
+	}
+	return n.batcher(node.Options().Addr).send(ctx, d)
+}
+
+func (n *nodes) batcher(addr string) *batcher {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	b := n.batchers[addr]
+	if b == nil {
+		b = &batcher{store: n.store, exec: n.store.decideEach}
+		n.batchers[addr] = b
+	}
+	return b
+}
+
+// decideEach makes each decision in a run of its own. The client sends a pipeline to the nodes, and follows those that
+// send it on.
+func (s *Store) decideEach(ctx context.Context, batch []*decision) {
+	unknown := s.pipe(ctx, "evalsha", s.take.hash, batch)
+	if len(unknown) > 0 {
+		s.pipe(ctx, "eval", s.take.source, unknown)
+	}
+}
+
+// pipe sends a command for each decision, and says for which the node did not know the script: they have not run.
+func (s *Store) pipe(ctx context.Context, name, sc string, batch []*decision) (unknown []*decision) {
+	pipe, commands := s.client.Pipeline(), make([]*command, len(batch))
+	for i, d := range batch {
+		keys, args := encodeTakes(s.now(), []*decision{d})
+		commands[i] = newCommand(ctx, name, sc, keys, args)
+		_ = pipe.Process(ctx, commands[i])
 	}
 	_, _ = pipe.Exec(ctx) // Each command has its own error.
-	for _, q := range batch {
-		q.err = q.cmd.Err()
-		close(q.done)
+	for i, d := range batch {
+		if d.answer, d.err = commands[i].Result(); d.err != nil && goredis.HasErrorPrefix(d.err, "NOSCRIPT") {
+			unknown = append(unknown, d)
+		}
 	}
+	return unknown
 }

@@ -235,34 +235,43 @@ func TestClusterSpreads(t *testing.T) {
 	}
 }
 
-// TestOneNodeDown stops one of three masters: calls to the others go on.
+// TestOneNodeDown stops one of three masters, and has callers of groups all over the slots at once: calls to the others
+// go on, and none of them waits for those to the one that is down.
 func TestOneNodeDown(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
-	s := impatient(t, cluster.URL)
-	groups := map[int]ratelimit.Charge{} // By node.
-	for i := 0; len(groups) < len(cluster.Nodes); i++ {
+	s, err := New(Config{URL: cluster.URL, Secret: []byte("a secret of enough bytes"), Timeout: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	charges := map[int][]ratelimit.Charge{} // By node.
+	for i := range 90 {
 		c := charge("user", "alice", perHour, 1)
 		c.Key.Group = strconv.Itoa(i)
 		node := slotOf(tagOf(s.keyOf(c))) * len(cluster.Nodes) / slotCount
-		groups[node] = c
+		charges[node] = append(charges[node], c)
 		eventually(t, "connect", func() error { return look(t, s, c) })
 	}
 	cluster.Nodes[0].Pause()
-	var wg sync.WaitGroup
-	for node, c := range groups {
-		wg.Go(func() {
-			for range 10 {
-				_, err := s.Take(t.Context(), []ratelimit.Charge{c})
-				if (err != nil) != (node == 0) {
-					t.Errorf("node %d: error %v", node, err)
-				}
+	var down, up sync.WaitGroup
+	for node, all := range charges {
+		for _, c := range all {
+			if node > 0 {
+				up.Go(func() { takeOne(t, s, c) })
+				continue
 			}
-		})
+			down.Go(func() {
+				if _, err := s.Take(t.Context(), []ratelimit.Charge{c}); err == nil {
+					t.Error("a call succeeded without its node")
+				}
+			})
+		}
 	}
-	wg.Wait()
+	up.Wait()
+	down.Wait()
 	cluster.Nodes[0].Resume()
-	eventually(t, "resume", func() error { return look(t, s, groups[0]) })
+	eventually(t, "resume", func() error { return look(t, s, charges[0][0]) })
 }
 
 // TestOutage pauses the server, then loses its packets, then resets and refuses connections, each under load: no call
@@ -430,7 +439,7 @@ func TestQueuedCallsLeaveTheQueue(t *testing.T) {
 		})
 	}
 	eventually(t, "fly", func() error {
-		b := s.sender.(batchers)[0]
+		b := s.sender.(*batcher)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.flying < flights {

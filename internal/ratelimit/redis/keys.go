@@ -101,6 +101,3 @@ func appendField(b []byte, field string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(field)))
 	return append(b, field...)
 }
-
-// tagOf is what a key has between the braces.
-func tagOf(key string) string { return key[len(prefix) : len(prefix)+encodedTag] }

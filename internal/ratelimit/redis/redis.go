@@ -68,15 +68,16 @@ func New(config Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{
+	s := &Store{
 		client:   client,
 		keys:     newKeyring(config.Secret),
 		timeout:  config.Timeout,
-		sender:   newBatchers(client, config.Timeout),
 		trace:    config.Trace,
 		take:     newScript("take.lua"),
 		giveBack: newScript("giveback.lua"),
-	}, nil
+	}
+	s.sender = newSender(s)
+	return s, nil
 }
 
 // Take implements ratelimit.Store. All charges of a call must share one Key.Group, which chooses the slot.
@@ -87,15 +88,17 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge) ([]ratelim
 	if len(charges) == 0 {
 		return nil, nil
 	}
-	keys, err := s.chargeKeys(charges)
+	d, err := s.decision(charges)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := s.run(ctx, &s.take, keys, encodeCharges(s.now(), charges))
+	ctx, ended := s.begin(ctx, &s.take)
+	err = s.sender.send(ctx, d)
+	ended(err)
 	if err != nil {
 		return nil, fmt.Errorf("take %d charges: %w", len(charges), err)
 	}
-	return decodeVerdicts(answer, charges)
+	return decodeVerdicts(d.answer, charges)
 }
 
 // GiveBack implements ratelimit.Returner. All returns of a call must share one Key.Group.
@@ -103,15 +106,17 @@ func (s *Store) GiveBack(ctx context.Context, returns []ratelimit.Return) ([]int
 	if len(returns) == 0 {
 		return nil, nil
 	}
-	keys := make([]string, len(returns))
 	tag := s.keys.tag(returns[0].Key.Group)
+	keys := make([]string, len(returns))
 	for i := range returns {
 		if returns[i].Key.Group != returns[0].Key.Group {
 			return nil, errGroups
 		}
 		keys[i] = s.keys.key(tag, &returns[i].Key, returns[i].Limit.Algorithm)
 	}
+	ctx, ended := s.begin(ctx, &s.giveBack)
 	answer, err := s.run(ctx, &s.giveBack, keys, encodeReturns(s.now(), returns))
+	ended(err)
 	if err != nil {
 		return nil, fmt.Errorf("give back %d charges: %w", len(returns), err)
 	}
@@ -134,16 +139,22 @@ func (s *Store) Reset(ctx context.Context, keys ...ratelimit.Key) error {
 // errGroups is a fault of the caller.
 var errGroups = fmt.Errorf("%w: the keys of one call have different groups: all of a decision must share one", ratelimit.ErrCharge)
 
-func (s *Store) chargeKeys(charges []ratelimit.Charge) ([]string, error) {
-	tag := s.keys.tag(charges[0].Key.Group)
-	keys := make([]string, len(charges))
+// decision is what has to be sent for the charges. It keeps nothing of them, which are the caller's again when a call has
+// given up that is still under way.
+func (s *Store) decision(charges []ratelimit.Charge) (*decision, error) {
+	if len(charges) > maxCharges {
+		return nil, fmt.Errorf("%w: %d in one decision: Redis takes at most %d", ratelimit.ErrCharge, len(charges), maxCharges)
+	}
+	now, tag := s.now(), s.keys.tag(charges[0].Key.Group)
+	d := &decision{keys: make([]string, len(charges)), terms: make([]terms, len(charges))}
 	for i := range charges {
-		if charges[i].Key.Group != charges[0].Key.Group {
+		c := &charges[i]
+		if c.Key.Group != charges[0].Key.Group {
 			return nil, errGroups
 		}
-		keys[i] = s.keys.key(tag, &charges[i].Key, charges[i].Limit.Algorithm)
+		d.keys[i], d.terms[i] = s.keys.key(tag, &c.Key, c.Limit.Algorithm), termsOf(now, c)
 	}
-	return keys, nil
+	return d, nil
 }
 
 // now is the time in microseconds that goes with a command; 0 has the script ask Redis.

@@ -51,36 +51,18 @@ func withoutComments(source string) string {
 
 // A command is one run of a script. It must not be sent twice, as nobody knows whether the first one was counted:
 // NoRetry keeps the client from it, on a cluster too, where it otherwise sends again after network faults.
-type command struct {
-	*goredis.StringCmd
-	tag string // What all its keys have between the braces.
-}
-
-// A sender sends a command and waits for its answer.
-type sender interface {
-	do(ctx context.Context, cmd *command) error
-}
+type command struct{ *goredis.StringCmd }
 
 // NoRetry implements redis.Cmder.
 func (*command) NoRetry() bool { return true }
 
 // run runs the script on the keys. A server that does not know it has run nothing, so it is sent in full.
-func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) (answer string, err error) {
-	if s.trace != nil {
-		var ended func(error)
-		ctx, ended = s.trace(ctx, sc.name)
-		defer func() { ended(err) }()
-	}
-	if _, bounded := ctx.Deadline(); !bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.timeout)
-		defer cancel()
-	}
+func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) (string, error) {
 	cmd := newCommand(ctx, "evalsha", sc.hash, keys, args)
-	err = s.sender.do(ctx, cmd)
+	err := s.client.Process(ctx, cmd)
 	if err != nil && goredis.HasErrorPrefix(err, "NOSCRIPT") {
 		cmd = newCommand(ctx, "eval", sc.source, keys, args)
-		err = s.sender.do(ctx, cmd)
+		err = s.client.Process(ctx, cmd)
 	}
 	if err != nil {
 		return "", err
@@ -88,11 +70,27 @@ func (s *Store) run(ctx context.Context, sc *script, keys []string, args []any) 
 	return cmd.Val(), nil
 }
 
+// begin traces a caller's run of the script, in a queue or not, and gives a deadline to a context that has none. The
+// function it returns must be called with the outcome.
+func (s *Store) begin(ctx context.Context, sc *script) (_ context.Context, ended func(error)) {
+	traced, cancel := func(error) {}, func() {}
+	if s.trace != nil {
+		ctx, traced = s.trace(ctx, sc.name)
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		ctx, cancel = context.WithTimeout(ctx, s.timeout)
+	}
+	return ctx, func(err error) {
+		cancel()
+		traced(err)
+	}
+}
+
 func newCommand(ctx context.Context, name, sc string, keys []string, args []any) *command {
 	all := make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, name, sc, len(keys))
-	for _, key := range keys {
-		all = append(all, key)
+	for i := range keys {
+		all = append(all, &keys[i]) // A pointer needs no space of its own in an interface.
 	}
-	return &command{StringCmd: goredis.NewStringCmd(ctx, append(all, args...)...), tag: tagOf(keys[0])}
+	return &command{goredis.NewStringCmd(ctx, append(all, args...)...)}
 }

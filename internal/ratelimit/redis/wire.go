@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.com/gatehouse/internal/ratelimit"
@@ -12,7 +13,7 @@ import (
 // The sizes of the records that the scripts read and write; script/take.lua and script/giveback.lua have the layouts.
 const (
 	clockSize   = 7
-	chargeSize  = 19
+	termsSize   = 19
 	verdictSize = 27
 	returnSize  = 27
 	givenSize   = 6
@@ -34,25 +35,66 @@ const testGrace = time.Hour
 // errValue is the fault of a verdict.
 var errValue = errors.New("the stored value is not a counter of this kind: reset the key")
 
-// encodeCharges makes the arguments of take.
-func encodeCharges(now uint64, charges []ratelimit.Charge) []any {
-	b := make([]byte, 0, clockSize+chargeSize*len(charges))
-	b = appendUint(b, now, clockSize)
-	args := make([]any, 1, 1+len(charges))
-	for i := range charges {
-		c := &charges[i]
-		kind := byte(c.Limit.Algorithm)
-		if c.Shadow {
-			kind += shadowKind
-		}
-		b = append(b, kind)
-		b = appendUint(b, uint64(c.Limit.N), 6)
-		b = appendUint(b, span(&c.Limit), 6)
+// Terms are what a script needs to know of a charge beside its key. The decisions of one batch mostly share a few, so that
+// each is sent and read once.
+type terms struct {
+	kind                  byte // The algorithm, + shadowKind for a shadow.
+	limit, cost, lifetime int64
+	span                  uint64
+}
+
+func termsOf(now uint64, c *ratelimit.Charge) terms {
+	t := terms{
+		kind: byte(c.Limit.Algorithm), limit: c.Limit.N, span: span(&c.Limit), lifetime: timeToLive(now, &c.Limit),
 		// A cost above the limit never fits, however far above: capped, it stays in the range that scripts count in.
-		b = appendUint(b, uint64(min(c.Cost, c.Limit.N+1)), 6)
-		args = append(args, timeToLive(now, &c.Limit))
+		cost: min(c.Cost, c.Limit.N+1),
 	}
-	args[0] = b
+	if c.Shadow {
+		t.kind += shadowKind
+	}
+	return t
+}
+
+// maxCharges is how many charges one run of take may have: their terms are numbered with a byte, in which 0 ends a
+// decision.
+const maxCharges = 255
+
+// encodeTakes makes the keys and the arguments of take for decisions of at most maxCharges in all.
+func encodeTakes(now uint64, decisions []*decision) (keys []string, args []any) {
+	var charges int
+	for _, d := range decisions {
+		charges += len(d.keys)
+	}
+	keys = make([]string, 0, charges)
+	known := make([]terms, 0, 8)
+	plan := make([]byte, 0, charges+len(decisions))
+	for _, d := range decisions {
+		keys = append(keys, d.keys...)
+		for _, t := range d.terms {
+			n := slices.Index(known, t)
+			if n < 0 {
+				n, known = len(known), append(known, t)
+			}
+			plan = append(plan, byte(n+1)) //nolint:gosec // At most maxCharges.
+		}
+		plan = append(plan, 0)
+	}
+	return keys, takeArgs(now, known, plan)
+}
+
+func takeArgs(now uint64, known []terms, plan []byte) []any {
+	b := make([]byte, 0, clockSize+termsSize*len(known))
+	b = appendUint(b, now, clockSize)
+	args := make([]any, 2, 2+len(known))
+	for i := range known {
+		t := &known[i]
+		b = append(b, t.kind)
+		b = appendUint(b, uint64(t.limit), 6) //nolint:gosec // Checked to be positive, as the cost is.
+		b = appendUint(b, t.span, 6)
+		b = appendUint(b, uint64(t.cost), 6) //nolint:gosec // See above.
+		args = append(args, t.lifetime)
+	}
+	args[0], args[1] = b, plan
 	return args
 }
 

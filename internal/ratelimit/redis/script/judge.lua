@@ -20,7 +20,10 @@ if kind == 1 then
     end
     local cut, oldest = now - span, parse('>I7', v, 2)
     if oldest <= cut then
-      b = live(v, 2, 8, cut)
+      b = 10
+      if size > 9 and parse('>I7', v, 10) <= cut then -- Mostly no more than one has left since the last call.
+        b = live(v, 10, 8, cut)
+      end
       oldest = b < size and parse('>I7', v, b)
     end
     used = (size + 1 - b) / 8

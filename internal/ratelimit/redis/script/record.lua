@@ -42,4 +42,4 @@ else
   first_wait = a + span - now
   value, life = 'W' .. pack('>I7I7', a, used + cost), ceil(first_wait / 1000) + grace
 end
-call('SET', key, value, 'PX', life)
+call('PSETEX', key, life, value)

@@ -18,3 +18,6 @@ func slotOf(tag string) int {
 	}
 	return int(crc) % slotCount
 }
+
+// tagOf is what a key has between the braces.
+func tagOf(key string) string { return key[len(prefix) : len(prefix)+encodedTag] }
