@@ -83,8 +83,8 @@ type Return struct {
 //
 // A log forgets the receipt with the entries, also when only some of its units were given back, so a second try
 // finds nothing. A counter (Segments, TokenBucket, FixedWindow) cannot tell one unit from another: its receipt says
-// only when the charge was made, and the Limiter sends each receipt once. A TokenBucket gives back what time has not
-// refilled since, units − Refill × age in whole units, because more could be over the limit. A FixedWindow whose units
+// only when the charge was made, and the Limiter sends each receipt once. A TokenBucket gives back no more
+// than what time has not refilled of the charge, Cost − Refill × age in whole units, because that could be over the limit. A FixedWindow whose units
 // were all given back begins anew with the next hit.
 //
 // After an error the charges are not given back, as far as anyone knows; the receipts are not sent again.

@@ -72,15 +72,15 @@ func (sh *shard) until(s *slot, l *ratelimit.Limit, n int64) int64 {
 	}
 }
 
-// giveBack takes units of the receipt out, and says how many; usage was asked before.
-func (sh *shard) giveBack(s *slot, l *ratelimit.Limit, id, units int64) int64 {
+// giveBack takes units of the receipt's cost out, and says how many; usage was asked before.
+func (sh *shard) giveBack(s *slot, l *ratelimit.Limit, id, cost, units int64) int64 {
 	switch s.kind {
 	case kindLog:
 		return sh.logGiveBack(s, id, units)
 	case kindSegments:
 		return sh.segmentGiveBack(s, id, units)
 	case kindBucket:
-		return sh.bucketGiveBack(s, l.Refill, id, units)
+		return sh.bucketGiveBack(s, l.Refill, id, cost, units)
 	default:
 		return sh.fixedGiveBack(s, id, units)
 	}

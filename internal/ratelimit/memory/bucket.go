@@ -36,15 +36,14 @@ func (sh *shard) bucketUntil(s *slot, refill, n int64) int64 {
 	return ceilDiv(debt-left, refill)
 }
 
-// bucketGiveBack gives back what time has not refilled since the charge. More could be over the limit: of a bucket that
-// has been full since then, the charge has already been forgiven.
-func (sh *shard) bucketGiveBack(s *slot, refill, id, units int64) int64 {
+// bucketGiveBack gives back no more than what time has not refilled of the charge, whose kept part is refilled first.
+// More could be over the limit: of a bucket that has been full since then, the charge has already been forgiven.
+func (sh *shard) bucketGiveBack(s *slot, refill, id, cost, units int64) int64 {
 	age := sh.now - (id - 1)
-	if age < 0 || age >= ceilDiv(units*microUnits, refill) {
+	if age < 0 || age >= ceilDiv(cost*microUnits, refill) {
 		return 0
 	}
-	units = (units*microUnits - age*refill) / microUnits
-	units = min(units, s.a/microUnits)
+	units = min(units, (cost*microUnits-age*refill)/microUnits, s.a/microUnits)
 	s.a -= units * microUnits
 	return units
 }

@@ -32,7 +32,7 @@ func (s *Store) giveBack(r *ratelimit.Return) int64 {
 	}
 	slot := &sh.table.slots[at]
 	sh.usage(slot, &r.Limit)
-	given := sh.giveBack(slot, &r.Limit, int64(r.Receipt.ID), units)
+	given := sh.giveBack(slot, &r.Limit, int64(r.Receipt.ID), r.Receipt.Cost, units)
 	if given > 0 {
 		slot.refused = false
 	}

@@ -20,7 +20,7 @@ func testNeverFits(t *testing.T, b *bench) {
 			}
 		}
 		b.spend(t, k, l, l.N)
-		if v := b.one(t, k, l, math.MaxInt64); v.OK || v.Retry != ratelimit.Never || v.Remaining != 0 || v.Next == 0 {
+		if v := b.one(t, k, l, math.MaxInt64); v.OK || v.Retry != ratelimit.Never || !b.left(v, l, 0) || v.Next == 0 {
 			t.Errorf("the largest cost on a spent key: %+v", v)
 		}
 	})
@@ -84,14 +84,15 @@ func testLimitChange(t *testing.T, b *bench) {
 			t.Fatalf("60 of 100: %+v", v)
 		}
 		l.N = 50
-		if v := b.one(t, k, l, 1); v.OK || v.Remaining != 0 || v.Retry < v.Next {
+		switch v := b.one(t, k, l, 1); {
+		case v.OK && b.gained(l) > 0:
+			return // Too slow a machine to see a refusal.
+		case v.OK || !b.left(v, l, 0) || v.Retry < v.Next:
 			t.Errorf("lowered to 50: %+v", v)
 		}
 		l.N = 200
-		if got := b.remaining(t, k, l); got != 140 {
-			t.Errorf("raised to 200: %d left, want 140", got)
-		}
-		if v := b.one(t, k, l, 140); !v.OK || v.Remaining != 0 {
+		b.holds(t, k, l, 140)
+		if v := b.one(t, k, l, 140); !v.OK || !b.left(v, l, 0) {
 			t.Errorf("the rest of 200: %+v", v)
 		}
 	})

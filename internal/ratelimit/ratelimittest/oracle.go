@@ -25,7 +25,7 @@ type oracle interface {
 	giveBack(now time.Duration, l ratelimit.Limit, ticket, units, given int64) (least, most int64)
 }
 
-func newOracle(l ratelimit.Limit, early, late time.Duration) oracle {
+func newOracle(l ratelimit.Limit, early func() time.Duration, late time.Duration) oracle {
 	switch l.Algorithm {
 	case ratelimit.SlidingLog:
 		return &logOracle{log: slidinglog.New(l.Window)}
@@ -90,9 +90,16 @@ func (o *segmentOracle) giveBack(now time.Duration, _ ratelimit.Limit, ticket, u
 // A bucketOracle keeps the debt in millionths of a unit, so that its refill is exact. early and late are how far the
 // store's time may lie from it.
 type bucketOracle struct {
-	debt        int64
-	at          time.Duration
-	early, late time.Duration
+	debt    int64
+	at      time.Duration
+	early   func() time.Duration
+	late    time.Duration
+	charges []bucketCharge
+}
+
+type bucketCharge struct {
+	at   time.Duration
+	cost int64
 }
 
 func (o *bucketOracle) advance(now time.Duration, l ratelimit.Limit) {
@@ -110,7 +117,7 @@ func (o *bucketOracle) believe(now time.Duration, l ratelimit.Limit, cost int64)
 	room := l.N*million - o.debt
 	least, most := room, room
 	if o.debt > 0 {
-		least, most = room-refilled(l, o.late), min(l.N*million, room+refilled(l, o.early))
+		least, most = room-refilled(l, o.late), min(l.N*million, room+refilled(l, o.early()))
 	}
 	return belief{
 		mustFit: cost == 0 || cost <= l.N && cost*million <= least,
@@ -122,14 +129,15 @@ func (o *bucketOracle) believe(now time.Duration, l ratelimit.Limit, cost int64)
 func (o *bucketOracle) record(now time.Duration, l ratelimit.Limit, units int64) int64 {
 	o.advance(now, l)
 	o.debt += units * million
-	return now.Microseconds()
+	o.charges = append(o.charges, bucketCharge{now, units})
+	return int64(len(o.charges) - 1)
 }
 
 func (o *bucketOracle) giveBack(now time.Duration, l ratelimit.Limit, ticket, units, given int64) (least, most int64) {
 	o.advance(now, l)
-	left := max(0, units*million-refilled(l, now-time.Duration(ticket)*time.Microsecond))
-	most = left / million
-	slack := 2 + (refilled(l, o.early)+refilled(l, o.late))/million
+	c := o.charges[ticket]
+	most = min(units, max(0, c.cost*million-refilled(l, now-c.at))/million)
+	slack := 2 + (refilled(l, o.early())+refilled(l, o.late))/million
 	least = max(0, min(most, o.debt/million)-slack)
 	o.debt = max(0, o.debt-given*million)
 	return least, most

@@ -86,26 +86,30 @@ func (s *sequence) drawLimit(t *rapid.T) ratelimit.Limit {
 
 // forget gives the key a fresh oracle.
 func (s *sequence) forget(k *sequenceKey) {
-	early := time.Duration(0)
-	if !s.clocked() {
-		early = time.Second // The real clock runs on while the oracle's stands.
+	k.oracle = newOracle(k.limit, s.early, s.BucketLate)
+}
+
+// early is how far the real clock may have run on while the oracle's stood, where it cannot be injected.
+func (s *sequence) early() time.Duration {
+	if s.clocked() {
+		return 0
 	}
-	k.oracle = newOracle(k.limit, early, s.BucketLate)
+	return time.Since(s.began) + time.Microsecond // Stores count whole ones.
 }
 
 func (s *sequence) take(t *rapid.T) {
 	var charges []ratelimit.Charge
-	var before []belief
 	for _, k := range s.keys {
 		c := charge(k.key, k.limit, rapid.Int64Range(0, k.limit.N+1).Draw(t, "cost"))
 		c.Shadow = rapid.IntRange(0, 4).Draw(t, "shadow") == 0
 		charges = append(charges, c)
-		before = append(before, k.oracle.believe(s.now, k.limit, c.Cost))
 	}
 	verdicts := s.bench.take(t, charges...)
 	recorded := true
+	var before []belief // Asked when the call is over, because it is then known how far the real clock has run.
 	for i, v := range verdicts {
 		recorded = recorded && (v.OK || charges[i].Shadow)
+		before = append(before, s.keys[i].oracle.believe(s.now, s.keys[i].limit, charges[i].Cost))
 	}
 	for i, v := range verdicts {
 		s.compare(t, s.keys[i], charges[i], before[i], v, recorded && v.OK && charges[i].Cost > 0)
@@ -136,9 +140,9 @@ func (s *sequence) compare(t *rapid.T, k *sequenceKey, c ratelimit.Charge, befor
 
 // same holds times equal, or as near as the real clock has run on where it cannot be injected.
 func (s *sequence) same(t *rapid.T, c ratelimit.Charge, what string, got, want time.Duration) {
-	slack := time.Duration(0)
-	if !s.clocked() && want > 0 {
-		slack = time.Since(s.began)
+	slack := s.early()
+	if want <= 0 {
+		slack = 0
 	}
 	if got < want-slack || got > want+slack {
 		t.Fatalf("at %v: %+v: %s %v, want %v", s.now, c, what, got, want)

@@ -37,8 +37,8 @@ for i = 1, #KEYS do
       end
     end
   elseif kind == 3 and at <= now then
-    -- What time has refilled since the charge is no longer the charge's to give.
-    given = max(0, units - refill_units(now - at, 0, span))
+    -- What time has refilled of the charge is no longer the charge's to give. What is kept of it is refilled first.
+    given = max(0, min(units, charged - refill_units(now - at, 0, span)))
     local whole, part = refill_time(given, span)
     a, b = a - whole, b - part
     if b < 0 then
