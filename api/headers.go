@@ -56,49 +56,56 @@ const maxItems = 64
 
 // FormatPolicies renders RateLimit-Policy, such as `"user";q=100;w=60`, in the order given. Windows are rounded up to whole seconds.
 func FormatPolicies(policies []Policy) string {
-	var b strings.Builder
-	for i, p := range policies {
-		writeName(&b, i, p.Name)
-		writeParam(&b, ";q=", p.Quota)
-		if p.Window > 0 {
-			writeParam(&b, ";w=", CeilSeconds(p.Window))
-		}
+	var list []byte
+	for _, p := range policies {
+		list = p.Append(list)
 	}
-	return b.String()
+	return string(list)
 }
 
 // FormatServices renders RateLimit, such as `"user";r=88;t=2`, in the order given. Resets are rounded up to whole seconds.
 func FormatServices(services []Service) string {
-	var b strings.Builder
-	for i, s := range services {
-		writeName(&b, i, s.Name)
-		writeParam(&b, ";r=", s.Remaining)
-		if s.HasReset {
-			writeParam(&b, ";t=", CeilSeconds(s.Reset))
-		}
+	var list []byte
+	for _, s := range services {
+		list = s.Append(list)
 	}
-	return b.String()
+	return string(list)
 }
 
-func writeName(b *strings.Builder, index int, name string) {
-	if index > 0 {
-		b.WriteString(", ")
+// Append adds the item to a list that FormatPolicies would render.
+func (p Policy) Append(list []byte) []byte {
+	list = appendName(list, p.Name)
+	list = strconv.AppendInt(append(list, ";q="...), p.Quota, 10)
+	if p.Window > 0 {
+		list = strconv.AppendInt(append(list, ";w="...), CeilSeconds(p.Window), 10)
 	}
-	b.WriteByte('"')
+	return list
+}
+
+// Append adds the item to a list that FormatServices would render.
+func (s Service) Append(list []byte) []byte {
+	list = appendName(list, s.Name)
+	list = strconv.AppendInt(append(list, ";r="...), s.Remaining, 10)
+	if s.HasReset {
+		list = strconv.AppendInt(append(list, ";t="...), CeilSeconds(s.Reset), 10)
+	}
+	return list
+}
+
+func appendName(list []byte, name string) []byte {
+	if len(list) > 0 {
+		list = append(list, ", "...)
+	}
+	list = append(list, '"')
 	for _, c := range []byte(name) {
 		if c == '"' || c == '\\' {
-			b.WriteByte('\\')
+			list = append(list, '\\')
 		}
 		if c >= 0x20 && c < 0x7f {
-			b.WriteByte(c)
+			list = append(list, c)
 		}
 	}
-	b.WriteByte('"')
-}
-
-func writeParam(b *strings.Builder, key string, value int64) {
-	b.WriteString(key)
-	b.WriteString(strconv.FormatInt(value, 10))
+	return append(list, '"')
 }
 
 // ParseQuotas reads the rate-limit headers of a response: the draft's present spelling, its dictionary form

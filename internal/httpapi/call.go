@@ -69,6 +69,8 @@ type call struct {
 	*exchange
 	gin *gin.Context
 	row api.Route
+	// charges are what the row charges beside the edge.
+	charges []string
 	// claim holds the request's idempotency key; nil without one.
 	claim *store.Claim
 }
@@ -99,9 +101,9 @@ func ginPath(path string) string {
 
 // serve takes a request of the route through its checks to its handler. What the server's own fault cost is given back.
 func (s *Server) serve(route api.Route, h handler) gin.HandlerFunc {
-	checks := append(s.checks(), h)
+	checks, charges := append(s.checks(), h), route.Charges()
 	return func(g *gin.Context) {
-		c := &call{exchange: exchangeOf(g.Request), gin: g, row: route}
+		c := &call{exchange: exchangeOf(g.Request), gin: g, row: route, charges: charges}
 		c.route = route.Path
 		finished := false
 		defer func() { s.giveBack(c, finished); s.release(c) }()

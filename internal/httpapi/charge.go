@@ -16,6 +16,8 @@ type payer struct {
 	userID, orgID, sessionID uuid.UUID
 	plan                     string
 	address                  string
+	// user and org are the ids' texts, made once for all asks of a call.
+	user, org string
 	// request is nil where a budget is looked at for somebody else.
 	request *http.Request
 }
@@ -34,6 +36,7 @@ func (x *exchange) payer() payer {
 		if p.sessionID == uuid.Nil {
 			p.sessionID = p.userID // A bearer token has no session; its user stands in.
 		}
+		p.user, p.org = p.userID.String(), p.orgID.String()
 	}
 	return p
 }
@@ -41,15 +44,20 @@ func (x *exchange) payer() payer {
 // ask says which counter of a budget the payer is charged under. Keys of one organisation share a group, so that a
 // store that spreads keys decides them in one place.
 func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
-	ask := ratelimit.Ask{Budget: budget, Group: p.orgID.String(), Cost: cost}
-	switch per := s.budgets[budget].Per; per {
+	per := s.budgets[budget].Per
+	if per == api.PerAddress && p.userID == uuid.Nil {
+		return ratelimit.Ask{Budget: budget, Group: p.address, ID: p.address, Cost: cost}
+	}
+	user, org := p.texts()
+	ask := ratelimit.Ask{Budget: budget, Group: org, Cost: cost}
+	switch per {
 	case api.PerUser:
-		ask.ID = p.userID.String()
+		ask.ID = user
 		if budget == api.BudgetEdgeCaller {
 			ask.Group = ask.ID // At the edge a credential's user is known, but not yet their organisation.
 		}
 	case api.PerOrganisation:
-		ask.ID = p.orgID.String()
+		ask.ID = org
 	case api.PerSession:
 		ask.ID = p.sessionID.String()
 	case api.PerAddress:
@@ -62,34 +70,45 @@ func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
 			ask.Group = string(per) + " " + ask.ID
 		}
 	}
-	ask.Subject = p.subject(budget)
+	ask.Subject = p.subject(budget, user, org)
 	return ask
 }
 
 // subject is whose overrides apply. Nobody's at the edge: it must not cost a look-up, and the budgets there have none.
-func (p payer) subject(budget string) ratelimit.Subject {
+func (p payer) subject(budget, user, org string) ratelimit.Subject {
 	s := ratelimit.Subject{Plan: p.plan}
 	if budget == api.BudgetEdge || budget == api.BudgetEdgeCaller {
 		return ratelimit.Subject{}
 	}
 	if p.userID != uuid.Nil {
-		s.User = p.userID.String()
+		s.User = user
 	}
 	if p.orgID != uuid.Nil {
-		s.Organisation = p.orgID.String()
+		s.Organisation = org
 	}
 	return s
 }
 
+func (p *payer) texts() (user, org string) {
+	if p.user != "" {
+		return p.user, p.org
+	}
+	return p.userID.String(), p.orgID.String()
+}
+
+// usualCharges is how many budgets a route may charge without an allocation.
+const usualCharges = 6
+
 // charge decides everything that the route charges, in one call: all of it, or none.
 func (s *Server) charge(c *call) error {
-	names := c.row.Charges()
-	if len(names) == 0 {
+	if len(c.charges) == 0 {
 		return nil
 	}
-	asks := make([]ratelimit.Ask, len(names))
-	for i, name := range names {
-		asks[i] = s.ask(name, c.payer(), s.cost(name, c.request()))
+	payer := c.payer()
+	var usual [usualCharges]ratelimit.Ask
+	asks := usual[:0]
+	for _, name := range c.charges {
+		asks = append(asks, s.ask(name, payer, s.cost(name, c.request())))
 	}
 	c.budgets = s.Limiter.Decide(c.context(), asks...)
 	s.refusals.note(&c.budgets, asks...)
@@ -149,26 +168,35 @@ func (s *Server) giveBack(c *call, finished bool) {
 	s.Limiter.GiveBack(context.WithoutCancel(c.context()), c.budgets, c.row.Budgets...)
 }
 
+// The canonical forms of the headers' names, by which http.Header keeps them: to find them takes time at each request.
+const (
+	canonicalRateLimitPolicy = "Ratelimit-Policy"
+	canonicalRateLimit       = "Ratelimit"
+)
+
+// usualHeader is how long a rate-limit header may be without an allocation for each of its parts.
+const usualHeader = 192
+
 // setQuotaHeaders states each enforced budget that was counted for this request so far. One that is failing open, in
 // shadow or unlimited is left out: a client must not steer by it.
 func setQuotaHeaders(h http.Header, decisions ...*ratelimit.Decision) {
-	var policies []api.Policy
-	var services []api.Service
+	var usual [2][usualHeader]byte
+	policies, services := usual[0][:0], usual[1][:0]
 	for _, d := range decisions {
 		for i := range d.Results {
 			r := &d.Results[i]
 			if !r.Enforced || !r.Counted || r.Unlimited {
 				continue
 			}
-			policies = append(policies, api.Policy{Name: r.Budget.Name, Quota: r.Limit.N, Window: window(r.Limit)})
-			services = append(services, service(r))
+			policies = api.Policy{Name: r.Budget.Name, Quota: r.Limit.N, Window: window(r.Limit)}.Append(policies)
+			services = service(r).Append(services)
 		}
 	}
 	if len(policies) == 0 {
 		return
 	}
-	h.Set(api.HeaderRateLimitPolicy, api.FormatPolicies(policies))
-	h.Set(api.HeaderRateLimit, api.FormatServices(services))
+	lines := []string{string(policies), string(services)}
+	h[canonicalRateLimitPolicy], h[canonicalRateLimit] = lines[:1:1], lines[1:]
 }
 
 func service(r *ratelimit.Result) api.Service {

@@ -203,7 +203,8 @@ func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 	}
 }
 
-// BenchmarkRequest compares the way of a request that is charged and logged with gin's own.
+// BenchmarkRequest compares the way of a request that is charged with gin's own: with the limiter alone, and with
+// everything that stands around it.
 func BenchmarkRequest(b *testing.B) {
 	plain := gin.New()
 	plain.POST("/", func(c *gin.Context) { c.Status(http.StatusNoContent) })
@@ -211,14 +212,37 @@ func BenchmarkRequest(b *testing.B) {
 	limiter, _ := ratelimittest.OnClock(b, ownBudget(limit))
 	whole := newBenchOf(b, limiter, func(c *call) error { return c.noContent() })
 	whole.Log = slog.New(slog.DiscardHandler)
-	for name, h := range map[string]http.Handler{"gin": plain, "whole": whole.handler} {
-		b.Run(name, func(b *testing.B) {
+	logged := newBenchOf(b, limiter, func(c *call) error { return c.noContent() })
+	logged.Log = slog.New(slog.NewJSONHandler(io.Discard, nil))
+	for _, way := range []struct {
+		name string
+		http.Handler
+	}{
+		{"gin", plain}, {"gin and limiter", limited(b, limiter)}, {"whole", whole.handler}, {"whole with log", logged.handler},
+	} {
+		b.Run(way.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", http.NoBody))
+				way.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", http.NoBody))
 			}
 		})
 	}
+}
+
+// limited is gin with nothing but the limiter and its headers before the handler.
+func limited(b *testing.B, limiter *ratelimit.Limiter) http.Handler {
+	b.Helper()
+	s := newBenchOf(b, limiter, nil)
+	engine := gin.New()
+	engine.POST("/", func(c *gin.Context) {
+		address := s.Addresses.Resolve(c.Request.RemoteAddr, nil)
+		d := s.Limiter.Decide(c.Request.Context(), s.ask(own, payer{address: address.Key}, 1))
+		setQuotaHeaders(c.Writer.Header(), &d)
+		if d.Outcome != ratelimit.Allowed {
+			c.AbortWithStatus(http.StatusTooManyRequests)
+		}
+	}, func(c *gin.Context) { c.Status(http.StatusNoContent) })
+	return engine
 }
 
 // Every draft can be saved as it is: the parser's limits are no wider than a task's.
@@ -281,4 +305,14 @@ func stepName(s step) string {
 	}
 	name := runtime.FuncForPC(f.Pointer()).Name()
 	return strings.TrimSuffix(name[strings.LastIndexByte(name, '.')+1:], "-fm")
+}
+
+// The rate-limit headers are kept under the names that net/http looks for.
+func TestCanonicalHeaders(t *testing.T) {
+	t.Parallel()
+	for name, kept := range map[string]string{api.HeaderRateLimitPolicy: canonicalRateLimitPolicy, api.HeaderRateLimit: canonicalRateLimit} {
+		if want := http.CanonicalHeaderKey(name); kept != want {
+			t.Errorf("%s is kept as %s, want %s", name, kept, want)
+		}
+	}
 }
