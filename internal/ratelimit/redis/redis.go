@@ -1,8 +1,8 @@
 // Package redis counts budgets in Redis, so that all processes that share it count together.
 //
-// One decision is one EVALSHA, however many budgets it charges, and either all charges of it are recorded or none is.
-// Time is Redis's own, so the clocks of processes do not matter; a step of Redis's clock is guarded against. A command
-// of which it is not known whether it ran is never sent again.
+// One decision is one run of a script, however many budgets it charges, and either all charges of it are recorded or none
+// is; decisions of concurrent callers share a run. Time is Redis's own, so the clocks of processes do not matter; a step of
+// Redis's clock is guarded against. A command of which it is not known whether it ran is never sent again.
 package redis
 
 import (
