@@ -60,7 +60,7 @@ func (s *server) place(r budgetfile.Row) api.Place {
 // checkCosts says which setting makes a metered budget too small for a single request. Of other budgets the limiter does.
 func checkCosts(budgets []ratelimit.Budget) error {
 	for _, b := range budgets {
-		if row, _ := api.BudgetNamed(b.Name); row.Metered && b.Enforce && !b.Unlimited && b.MaxCost > b.Limit.N {
+		if row, _ := api.BudgetNamed(b.Name); row.Metered && b.Enforce && !b.Unlimited && b.Limit.N > 0 && b.MaxCost > b.Limit.N {
 			return fmt.Errorf("LLM_BASE_URL is set, and one call of its model may use %d %s, above the limit %d of the budget %s: raise that limit to %[1]d at least, or unset LLM_BASE_URL",
 				b.MaxCost, row.Unit, b.Limit.N, b.Name)
 		}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,9 +164,11 @@ func (s *Server) checkRoutes() error {
 // checkBudgets holds the rule that a route's budgets are decided in one call, in one store and one slot.
 func (s *Server) checkBudgets(route api.Route) error {
 	charges := route.Charges()
-	for _, name := range route.Budgets {
+	for i, name := range route.Budgets {
 		b, ok := s.budgets[name]
 		switch {
+		case slices.Contains(route.Budgets[:i], name):
+			return fmt.Errorf("route %s lists %s twice: list it once, and charge more than one unit by a meter", route.ID, name)
 		case !ok:
 			return fmt.Errorf("route %s charges %s, which is no budget: add it to api.Budgets", route.ID, name)
 		case b.Metered != (s.meters[name] != nil):

@@ -129,6 +129,22 @@ func TestKeysAreCheckedAtStart(t *testing.T) {
 	}
 }
 
+// A route that lists a budget twice, one that there is not, or a metered one that nothing reckons is refused at start.
+func TestBudgetsOfRoutesAreCheckedAtStart(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, ok)
+	b.budgets["metered"] = api.Budget{Name: "metered", Metered: true}
+	for want, own := range map[string][]string{
+		"lists tasks.export twice": {own, own}, "charges nothing, which is no budget": {"nothing"},
+		"disagree on whether it is metered": {"metered"},
+	} {
+		err := b.checkBudgets(api.Route{ID: "x", Class: api.ClassPublic, Budgets: own})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", own, err, want)
+		}
+	}
+}
+
 func limiterOf(t *testing.T, budgets map[string]api.Budget) *ratelimit.Limiter {
 	t.Helper()
 	var rows []ratelimit.Budget

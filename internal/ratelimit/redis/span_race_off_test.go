@@ -1,0 +1,7 @@
+//go:build !race
+
+package redis
+
+import "time"
+
+const outageSpan = 10 * time.Second
