@@ -77,7 +77,8 @@ func (c *crowd) run(t *testing.T, name string, span time.Duration) {
 	began, most := time.Now(), int(span/time.Millisecond)
 	for sent := 0; sent < most; <-tick.C {
 		for due := min(most, int(time.Since(began)/time.Millisecond)); sent < due; sent++ {
-			calls.Go(func() { c.ask(t, fmt.Sprint(name, sent)) })
+			id := fmt.Sprint(name, sent)
+			calls.Go(func() { c.ask(t, id) })
 		}
 		c.connections = max(c.connections, c.proxy.Open())
 	}
