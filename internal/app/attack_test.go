@@ -59,9 +59,9 @@ func TestForgedBearerTokens(t *testing.T) {
 		"issued the day before":      issuer.Sign("at+jwt", claims(map[string]any{"iat": at(-25 * time.Hour)})),
 		"alg none":                   compact(t, `{"alg":"none","typ":"at+jwt"}`, claims(nil)) + ".",
 		"alg none, signed":           compact(t, `{"alg":"none","typ":"at+jwt"}`, claims(nil)) + ".c2ln",
-		"HS256 with the public key":  sign(t, jose.HS256, issuer.PublicKey(), claims(nil)),
-		"signed by a stranger":       sign(t, jose.ES256, jose.JSONWebKey{Key: stranger, KeyID: "k1"}, claims(nil)),
-		"a key that nobody knows":    sign(t, jose.ES256, jose.JSONWebKey{Key: stranger, KeyID: "k2"}, claims(nil)),
+		"HS256 with the public key":  sign(t, "at+jwt", jose.HS256, issuer.PublicKey(), claims(nil)),
+		"signed by a stranger":       sign(t, "at+jwt", jose.ES256, jose.JSONWebKey{Key: stranger, KeyID: "k1"}, claims(nil)),
+		"a key that nobody knows":    sign(t, "at+jwt", jose.ES256, jose.JSONWebKey{Key: stranger, KeyID: "k2"}, claims(nil)),
 		"longer than 8 KiB":          issuer.Sign("at+jwt", claims(map[string]any{"name": strings.Repeat("a", 9<<10)})),
 		"garbage":                    "garbage",
 	}
@@ -93,9 +93,9 @@ func compact(t *testing.T, header string, claims map[string]any) string {
 	return encode([]byte(header)) + "." + encode(payload)
 }
 
-func sign(t *testing.T, alg jose.SignatureAlgorithm, key any, claims map[string]any) string {
+func sign(t *testing.T, typ string, alg jose.SignatureAlgorithm, key any, claims map[string]any) string {
 	t.Helper()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, (&jose.SignerOptions{}).WithType("at+jwt"))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, (&jose.SignerOptions{}).WithType(jose.ContentType(typ)))
 	if err != nil {
 		t.Fatal(err)
 	}

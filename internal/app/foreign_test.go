@@ -7,9 +7,12 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	goidc "github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
@@ -31,19 +34,27 @@ type foreignIssuer struct {
 	*storage.Storage
 
 	url string
+	// down makes it hang up on everybody.
+	down atomic.Bool
 }
 
 func startForeignIssuer(t *testing.T) *foreignIssuer {
 	t.Helper()
 	var handler http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	i := &foreignIssuer{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if i.down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	clients := map[string]*storage.Client{
 		"web":    storage.WebClient("web", "of-the-web", foreignPublic+"/api/v1/auth/callback"),
 		"mobile": storage.NativeClient("mobile", nativeSignIn),
 		"other":  storage.NativeClient("other", nativeSignIn),
 	}
-	i := &foreignIssuer{Storage: storage.NewStorageWithClients(storage.NewUserStore(server.URL), clients), url: server.URL}
+	i.Storage, i.url = storage.NewStorageWithClients(storage.NewUserStore(server.URL), clients), server.URL
 	config := &op.Config{CodeMethodS256: true, GrantTypeRefreshToken: true, DefaultLogoutRedirectURI: "/signed-out"}
 	rand.Read(config.CryptoKey[:])
 	provider, err := op.NewProvider(config, i, op.StaticIssuer(i.url), op.WithAllowInsecure())
@@ -148,6 +159,20 @@ func (i *foreignIssuer) tokens(t *testing.T, client string) *oauth2.Token {
 		t.Fatal(err)
 	}
 	return tokens
+}
+
+// logoutToken is what the provider would send for a session of its own; the example sends none.
+func (i *foreignIssuer) logoutToken(t *testing.T, session string) string {
+	t.Helper()
+	key, err := i.SigningKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	return sign(t, "logout+jwt", key.SignatureAlgorithm(), jose.JSONWebKey{Key: key.Key(), KeyID: key.ID()}, map[string]any{
+		"iss": i.url, "aud": "web", "sid": session, "jti": rand.Text(), "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
+		"events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}},
+	})
 }
 
 // follow follows an issuer's redirects until they lead to a place, and returns that.

@@ -42,6 +42,14 @@ type Env map[string]string
 // is the trusted proxy, so a request may choose its address with X-Forwarded-For; see From. It ends with the test.
 func Start(t testing.TB, overrides ...Env) *Server {
 	t.Helper()
+	s := StartBeforeDiscovery(t, overrides...)
+	s.AwaitLog("issuer discovered")
+	return s
+}
+
+// StartBeforeDiscovery is Start that does not wait for the issuer, which may be down.
+func StartBeforeDiscovery(t testing.TB, overrides ...Env) *Server {
+	t.Helper()
 	env := settings(t, overrides)
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{t: t, logs: newLogs()}
@@ -109,7 +117,6 @@ func (s *Server) awaitReady(env Env) {
 	s.t.Helper()
 	listening := s.AwaitLog("listening")
 	s.AwaitLog("ready")
-	s.AwaitLog("issuer discovered")
 	s.URL, s.AdminURL = fmt.Sprint(listening["url"]), "http://"+fmt.Sprint(listening["admin"])
 	if env["PUBLIC_URL"] != "" { // It may lead to another server. Cookies are the host's, whatever the port.
 		s.URL = "http://" + strings.Replace(fmt.Sprint(listening["addr"]), "127.0.0.1", "localhost", 1)
