@@ -169,8 +169,11 @@ func TestForgedRequests(t *testing.T) {
 	b := newBrowser(t, s, "203.0.113.33")
 	b.signIn("alice", "/")
 	routes := []struct{ method, path, body string }{
-		{"POST", "/api/v1/tasks", `{"title":"forged"}`}, {"DELETE", "/api/v1/me", ""}, {"POST", "/api/v1/auth/logout", ""},
-		{"POST", "/api/v1/auth/refresh", ""}, {"PATCH", "/api/v1/tasks/01890000-0000-7000-8000-000000000000", `{}`},
+		{"POST", "/api/v1/tasks", `{"title":"forged"}`},
+		{"DELETE", "/api/v1/me", ""},
+		{"POST", "/api/v1/auth/logout", ""},
+		{"POST", "/api/v1/auth/refresh", ""},
+		{"PATCH", "/api/v1/tasks/01890000-0000-7000-8000-000000000000", `{}`},
 	}
 	senders := map[string]http.Header{
 		"another site":                {"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}},
@@ -297,7 +300,7 @@ func TestAnotherTenantsIDs(t *testing.T) {
 	}
 	requests["reports.create"] = servertest.Request{Method: "POST", Path: "/api/v1/reports", Token: mallory, Body: `{"taskId":"` + task.ID + `","reason":"x"}`}
 	for id, request := range requests {
-		if request.Method == "PATCH" {
+		if request.Method == http.MethodPatch {
 			request.Body = `{"title":"theirs"}`
 		}
 		resp := s.Do(request)

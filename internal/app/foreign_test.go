@@ -71,7 +71,7 @@ func startForeignIssuer(t *testing.T) *foreignIssuer {
 // signIn stands for the login page: whoever comes is the example's user.
 func (i *foreignIssuer) signIn(w http.ResponseWriter, r *http.Request) {
 	id := r.FormValue("id")
-	host := strings.Split(strings.TrimPrefix(i.url, "http://"), ":")[0]
+	host, _, _ := strings.Cut(strings.TrimPrefix(i.url, "http://"), ":")
 	if err := i.CheckUsernamePassword("test-user@"+host, "verysecure", id); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
@@ -187,7 +187,7 @@ func follow(t *testing.T, from, to string) *url.URL {
 			return target
 		}
 		var resp *http.Response
-		if resp, err = http.DefaultTransport.RoundTrip(&http.Request{Method: "GET", URL: target, Header: http.Header{}}); err != nil {
+		if resp, err = http.DefaultTransport.RoundTrip(&http.Request{Method: http.MethodGet, URL: target, Header: http.Header{}}); err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()

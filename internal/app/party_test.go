@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,7 +179,7 @@ func (p *party) checkDiscovery() {
 	}
 	for name, value := range want {
 		got, _ := json.Marshal(p.metadata[name])
-		if wanted, _ := json.Marshal(value); string(got) != string(wanted) {
+		if wanted, _ := json.Marshal(value); !bytes.Equal(got, wanted) {
 			p.t.Errorf("%s is %s, want %s", name, got, wanted)
 		}
 	}

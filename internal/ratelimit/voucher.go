@@ -4,15 +4,39 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // A voucher is one charge of a decision, in a form that outlives it and its process.
 type voucher struct {
-	Key     Key
-	Limit   Limit
-	Receipt Receipt
+	Budget    string        `json:"budget"`
+	Group     string        `json:"group"`
+	ID        string        `json:"id"`
+	Algorithm Algorithm     `json:"algorithm"`
+	N         int64         `json:"n"`
+	Window    time.Duration `json:"window,omitempty"`
+	Refill    int64         `json:"refill,omitempty"`
+	Receipt   uint64        `json:"receipt"`
+	Cost      int64         `json:"cost"`
 	// Process names the limiter whose memory counted the charge; empty where the store is shared.
-	Process string `json:",omitempty"`
+	Process string `json:"process,omitempty"`
+}
+
+func newVoucher(r *Result) voucher {
+	return voucher{
+		Budget: r.key.Budget, Group: r.key.Group, ID: r.key.ID,
+		Algorithm: r.Limit.Algorithm, N: r.Limit.N, Window: r.Limit.Window, Refill: r.Limit.Refill,
+		Receipt: r.Verdict.Receipt.ID, Cost: r.Verdict.Receipt.Cost,
+	}
+}
+
+// result is what settle needs of the decision that was.
+func (v voucher) result(r *row, g *guard) *Result {
+	return &Result{
+		key:     Key{Budget: v.Budget, Group: v.Group, ID: v.ID},
+		Limit:   Limit{Algorithm: v.Algorithm, N: v.N, Window: v.Window, Refill: v.Refill},
+		Verdict: Verdict{Receipt: Receipt{ID: v.Receipt, Cost: v.Cost}}, row: r, guard: g,
+	}
 }
 
 // Vouchers puts what a decision recorded into a form in which whichever process ends the work may give it back, with
@@ -24,7 +48,7 @@ func (l *Limiter) Vouchers(d Decision) ([]byte, error) {
 		if r.Verdict.Receipt.ID == 0 || r.guard == nil || r.guard.returner == nil {
 			continue
 		}
-		v := voucher{Key: r.key, Limit: r.Limit, Receipt: r.Verdict.Receipt}
+		v := newVoucher(r)
 		if r.guard.inside != nil {
 			v.Process = l.process
 		}
@@ -52,7 +76,7 @@ func (l *Limiter) Redeem(ctx context.Context, vouchers []byte) error {
 	}
 	for _, v := range all {
 		if r, g := l.issuer(v); g != nil && g.returner != nil {
-			l.settle(ctx, &Result{Limit: v.Limit, Verdict: Verdict{Receipt: v.Receipt}, key: v.Key, row: r, guard: g}, 0)
+			l.settle(ctx, v.result(r, g), 0)
 		}
 	}
 	return nil
@@ -60,7 +84,7 @@ func (l *Limiter) Redeem(ctx context.Context, vouchers []byte) error {
 
 // issuer finds the store that counted a voucher's charge, or nil.
 func (l *Limiter) issuer(v voucher) (*row, *guard) {
-	r := l.row(v.Key.Budget)
+	r := l.row(v.Budget)
 	switch {
 	case r == nil:
 		return nil, nil

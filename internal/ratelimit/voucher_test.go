@@ -90,7 +90,7 @@ func TestVouchersOfNothing(t *testing.T) {
 	if err := l.Redeem(t.Context(), []byte("nonsense")); err == nil {
 		t.Error("nonsense was redeemed")
 	}
-	if err := l.Redeem(t.Context(), []byte(`[{"Key":{"Budget":"gone"},"Receipt":{"ID":1,"Cost":1}}]`)); err != nil {
+	if err := l.Redeem(t.Context(), []byte(`[{"budget":"gone","receipt":1,"cost":1}]`)); err != nil {
 		t.Errorf("a budget that is no longer in the table: %v", err)
 	}
 }
