@@ -106,7 +106,7 @@ const (
 
 // Routes returns the table of routes. A row that the server does not mount, or a mounted route without a row, stops its start.
 func Routes() []Route {
-	return slices.Concat(metaRoutes(), taskRoutes(), authRoutes(), adminRoutes())
+	return slices.Concat(metaRoutes(), taskRoutes(), authRoutes(), adminRoutes(), adminLimitRoutes(), adminProcessRoutes())
 }
 
 func metaRoutes() []Route {
@@ -221,11 +221,7 @@ func authRoutes() []Route {
 }
 
 func adminRoutes() []Route {
-	const (
-		admin    = BasePath + "/admin"
-		override = admin + "/overrides/{scope}/{id}/{budget}"
-		limits   = admin + "/limits/{scope}/{id}"
-	)
+	const admin = BasePath + "/admin"
 	return []Route{
 		{
 			ID: RouteAdminReportsList, Method: http.MethodGet, Path: admin + "/reports", Class: ClassAdmin, Response: AdminReportList{}, Status: http.StatusOK,
@@ -255,6 +251,17 @@ func adminRoutes() []Route {
 			ID: RouteAdminLimiter, Method: http.MethodGet, Path: admin + "/limiter", Class: ClassAdmin, Response: LimiterStatus{}, Status: http.StatusOK,
 			Summary: "How the limiter of this process is: its stores, and the budgets whose mode decides because a store fails.",
 		},
+	}
+}
+
+// adminLimitRoutes are about what people may spend.
+func adminLimitRoutes() []Route {
+	const (
+		admin    = BasePath + "/admin"
+		override = admin + "/overrides/{scope}/{id}/{budget}"
+		limits   = admin + "/limits/{scope}/{id}"
+	)
+	return []Route{
 		{
 			ID: RouteAdminOverridesList, Method: http.MethodGet, Path: admin + "/overrides", Class: ClassAdmin, Response: OverrideList{}, Status: http.StatusOK,
 			Query: append([]Param{
@@ -279,6 +286,13 @@ func adminRoutes() []Route {
 			ID: RouteAdminLimitsReset, Method: http.MethodDelete, Path: limits + "/{budget}", Class: ClassAdmin, Status: http.StatusNoContent,
 			Query: reason(), Summary: "Forgets what was spent of a budget.",
 		},
+	}
+}
+
+// adminProcessRoutes are about people's credentials and this process.
+func adminProcessRoutes() []Route {
+	const admin = BasePath + "/admin"
+	return []Route{
 		{
 			ID: RouteAdminUsersRevoke, Method: http.MethodPost, Path: admin + "/users/{id}/revoke", Class: ClassAdmin, Request: Revocation{}, Status: http.StatusNoContent,
 			Summary: "Ends all sessions of a user, and refuses the tokens that they have. Every process knows within a second.",

@@ -17,11 +17,13 @@ func TestHistoryIsKept(t *testing.T) {
 	t.Parallel()
 	stores := map[string]func(*testing.T) ratelimit.Store{
 		"memory": func(t *testing.T) ratelimit.Store {
+			t.Helper()
 			s := memory.New(memory.Config{})
 			t.Cleanup(s.Close)
 			return s
 		},
 		"redis": func(t *testing.T) ratelimit.Store {
+			t.Helper()
 			s, err := redis.New(redis.Config{URL: redistest.Start(t).URL + "?read_timeout=2s", Secret: make([]byte, 32)})
 			if err != nil {
 				t.Fatal(err)

@@ -475,7 +475,7 @@ func hangUp(t *testing.T) {
 func TestRoutesPrintsTheFilesBudgets(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "budgets.json")
-	print := func(text string) (string, error) {
+	routes := func(text string) (string, error) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -484,7 +484,7 @@ func TestRoutesPrintsTheFilesBudgets(t *testing.T) {
 		err := app.Run(t.Context(), []string{"routes"}, env, &out)
 		return out.String(), err
 	}
-	out, err := print(`{"tasks.write": {"limit": 77}, "tasks.export": {"enforce": false}, "reports.create": {"unlimited": true}}`)
+	out, err := routes(`{"tasks.write": {"limit": 77}, "tasks.export": {"enforce": false}, "reports.create": {"unlimited": true}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,7 +493,7 @@ func TestRoutesPrintsTheFilesBudgets(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if _, err := print(`{"tasks.write": {"limits": 77}}`); err == nil || !strings.Contains(err.Error(), "limits is no field") {
+	if _, err := routes(`{"tasks.write": {"limits": 77}}`); err == nil || !strings.Contains(err.Error(), "limits is no field") {
 		t.Errorf("a bad file: %v", err)
 	}
 }

@@ -26,7 +26,7 @@ func (c *call) act(target, reason string) store.Act {
 
 // done logs what an administrator did. The audit has it too, but the log is what alerts are made of.
 func (s *Server) done(c *call, act store.Act) {
-	s.Log.InfoContext(c.context(), "administrator acted", "request_id", act.RequestID, "user", act.Actor.String(), "action", act.Action,
+	s.Log.InfoContext(c.context(), "administrator acted", "user", act.Actor.String(), "action", act.Action,
 		"target", act.Target, "reason", act.Reason)
 }
 

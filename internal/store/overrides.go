@@ -64,7 +64,7 @@ func (s *Store) PutOverride(ctx context.Context, act Act, o Override) (SetOverri
 			return err
 		}
 		set.Override, set.ID, set.CreatedAt = overrideOf(row), row.ID, utc(row.CreatedAt)
-		if err := announce(ctx, q, o.Target.change()); err != nil {
+		if err := announce(ctx, q, o.change()); err != nil {
 			return err
 		}
 		return act.write(ctx, q, before, recordOf(row))
