@@ -91,8 +91,8 @@ func (s *server) schemaReady(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	behind, err := s.store.SchemaBehind(ctx)
-	return !behind && err == nil, err
+	schema, err := s.store.Schema(ctx)
+	return !schema.Behind && err == nil, err
 }
 
 // makeParser makes the model where one is set, with the local parser behind it.

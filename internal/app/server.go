@@ -113,12 +113,13 @@ func (s *server) run(ctx context.Context) error {
 	if err == nil {
 		err = s.wait(ctx, work, served)
 	}
-	stop()
-	s.work.Wait()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil // Told to end while it came up.
 	}
-	return errors.Join(err, s.shutDown(ctx, public, admin))
+	err = errors.Join(err, s.shutDown(ctx, public, admin))
+	stop() // Not before: while the server drains, requests need what runs beside them.
+	s.work.Wait()
+	return err
 }
 
 func (s *server) answerNotReady() error {
@@ -134,12 +135,22 @@ func (s *server) answerNotReady() error {
 	return nil
 }
 
-// answer hands a request to the handler of the moment.
-func (s *server) answer(w http.ResponseWriter, r *http.Request) { (*s.handler.Load()).ServeHTTP(w, r) }
+// answer hands a request to the handler of the moment. While draining each answer is its connection's last: a proxy that
+// keeps one open would send a request into its end.
+func (s *server) answer(w http.ResponseWriter, r *http.Request) {
+	if s.health.State() == httpapi.Draining {
+		w.Header().Set("Connection", "close")
+	}
+	(*s.handler.Load()).ServeHTTP(w, r)
+}
 
 func (s *server) newHTTPServer(h http.Handler) *http.Server {
+	// A proxy speaks HTTP/2 and bounds its streams; whoever comes past it without TLS gets HTTP/1.1, and nothing to upgrade to.
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
+		Protocols: &protocols,
+		Handler:   h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, // OPTIONS * has no answer of its own here.
 		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
@@ -201,22 +212,29 @@ func (s *server) watchSchema(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		behind, err := s.store.SchemaBehind(ctx)
+		schema, err := s.store.Schema(ctx)
 		s.metrics.DatabaseUp(err == nil)
-		switch {
-		case err != nil:
-		case behind:
-			s.health.Set(httpapi.Behind)
-		default:
-			s.health.Set(httpapi.Ready)
+		if err == nil {
+			s.health.Set(stateOf(schema))
 		}
 	}
+}
+
+// stateOf is what readyz says of a schema. A server that is older than it goes on serving, and says so.
+func stateOf(schema store.Schema) string {
+	switch {
+	case schema.Behind:
+		return httpapi.Behind
+	case schema.Ahead:
+		return httpapi.Ahead
+	}
+	return httpapi.Ready
 }
 
 // shutDown drains and ends both HTTP servers. A request that does not end in time is cut off, and said.
 func (s *server) shutDown(ctx context.Context, public, admin *http.Server) error {
 	drain := s.cfg.ShutdownDrain
-	if s.health.State() != httpapi.Ready {
+	if !s.health.Serving() {
 		drain = 0 // No load balancer sends anything here.
 	}
 	s.health.Set(httpapi.Draining)

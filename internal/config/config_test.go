@@ -170,6 +170,7 @@ func TestFaults(t *testing.T) {
 		{"session without end", development.with("SESSION_MAX", "0"), `SESSION_MAX="0"`, "24h"},
 		{"session in days", development.with("SESSION_IDLE", "1d"), `SESSION_IDLE="1d"`, "24h"},
 		{"idle longer than max", development.with("SESSION_IDLE", "400h"), "SESSION_IDLE", "lower it"},
+		{"endless drain", development.with("SHUTDOWN_DRAIN", "6m"), "SHUTDOWN_DRAIN=", "is above 5m0s: set less"},
 		{"negative drain", development.with("SHUTDOWN_DRAIN", "-1s"), `SHUTDOWN_DRAIN="-1s"`, "0s"},
 		{"unknown level", development.with("LOG_LEVEL", "loud"), `LOG_LEVEL="loud"`, "debug, info, warn or error"},
 		{"unknown format", development.with("LOG_FORMAT", "xml"), `LOG_FORMAT="xml"`, "json or text"},

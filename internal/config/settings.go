@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // A setting is one row of the table: an environment variable, where its value goes, what it is when not set, and what
@@ -149,11 +150,14 @@ func settings(c *Config) []setting {
 			about: "`json` or `text`.",
 		},
 		{
-			name: "SHUTDOWN_DRAIN", value: field(&c.ShutdownDrain, wait), standard: "5s", development: "0s",
-			about: "How long the server goes on serving, no longer ready, before it closes: the time a load balancer needs to notice.",
+			name: "SHUTDOWN_DRAIN", value: field(&c.ShutdownDrain, waitUpTo(maxDrain)), standard: "5s", development: "0s",
+			about: "How long the server goes on serving, no longer ready, before it closes: the time a load balancer needs to notice. At most 5 minutes.",
 		},
 	}
 }
+
+// maxDrain is longer than any load balancer takes to notice, and shorter than what orchestrators wait before they kill.
+const maxDrain = 5 * time.Minute
 
 // devIssuerPublic is the one value of DEV_ISSUER.
 const devIssuerPublic = "public"

@@ -158,6 +158,17 @@ func wait(s string) (time.Duration, error) {
 	return d, nil
 }
 
+// waitUpTo reads a span from zero to most.
+func waitUpTo(most time.Duration) func(string) (time.Duration, error) {
+	return func(s string) (time.Duration, error) {
+		d, err := wait(s)
+		if err == nil && d > most {
+			err = fmt.Errorf("is above %v: set less", most)
+		}
+		return d, err
+	}
+}
+
 func logLevel(s string) (slog.Level, error) {
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	for _, level := range levels {

@@ -86,6 +86,7 @@ type Server struct {
 	budgets     map[string]api.Budget
 	meters      map[string]meter
 	crossOrigin *http.CrossOriginProtection
+	assets      map[string]asset
 	refusals    *refusals
 }
 
@@ -102,6 +103,9 @@ func New(cfg Config) (*Server, error) {
 		s.budgets[b.Name] = b
 	}
 	if err := s.protectOrigin(); err != nil {
+		return nil, err
+	}
+	if err := s.readPages(); err != nil {
 		return nil, err
 	}
 	engine, err := s.mount()

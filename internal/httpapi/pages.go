@@ -2,14 +2,10 @@ package httpapi
 
 import (
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"mime"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -21,10 +17,11 @@ import (
 // store's outage does not take every replica out at once. The zero value is starting.
 type Health struct{ state atomic.Pointer[string] }
 
-// The states. Any but Ready answers 503.
+// The states. Any but Ready and Ahead answers 503.
 const (
 	Starting = "starting"
 	Ready    = "ready"
+	Ahead    = "ready; the database has a migration that this build does not know, so a newer build is being rolled out"
 	Draining = "draining"
 	Behind   = "behind: the database lacks a migration that this build needs; run the subcommand migrate"
 )
@@ -45,6 +42,12 @@ func (h *Health) State() string {
 		return *state
 	}
 	return Starting
+}
+
+// Serving says whether requests are to be sent here.
+func (h *Health) Serving() bool {
+	state := h.State()
+	return state == Ready || state == Ahead
 }
 
 // pagePaths are the paths of the web app; each is answered with the same page, which reads its own path.
@@ -86,7 +89,7 @@ func (s *Server) pageFor(path string) (answer http.HandlerFunc, route string) {
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	state := s.Health.State()
 	status := http.StatusOK
-	if state != Ready {
+	if !s.Health.Serving() {
 		status = http.StatusServiceUnavailable
 	}
 	plain(status, state)(w, r)
@@ -103,52 +106,38 @@ func plain(status int, text string) http.HandlerFunc {
 
 // isFile says whether the path is a file of the web build. The page itself is not: it has its own paths.
 func (s *Server) isFile(path string) bool {
-	name := strings.TrimPrefix(path, "/")
-	if s.Pages == nil || strings.HasPrefix(name, ".") || !fs.ValidPath(name) {
-		return false
-	}
-	info, err := fs.Stat(s.Pages, name)
-	return err == nil && info.Mode().IsRegular()
+	_, ok := s.assets[strings.TrimPrefix(path, "/")]
+	return ok && strings.HasPrefix(path, "/")
 }
 
-// page sends index.html, never cached: it names the files of its build.
+// page sends index.html, which is asked for again each time: it names the files of its build.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	body, err := fs.ReadFile(s.Pages, "index.html")
-	if err != nil {
-		body = []byte(unbuiltPage)
-	}
-	h := w.Header()
-	h.Set("Content-Security-Policy", pageCSP)
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body)
-	}
+	w.Header().Set("Content-Security-Policy", pageCSP)
+	s.assets[indexFile].send(w, r, "no-cache")
 }
 
-// file sends a file of the build, whole: the files are small, and an answer about ranges or conditions would have
-// another format. Those under assets/ have a hash of their content in their name.
+// file sends a file of the build. Those under assets/ have a hash of their content in their name.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
-	body, err := fs.ReadFile(s.Pages, strings.TrimPrefix(r.URL.Path, "/"))
-	if err != nil {
-		s.fail(w, r, fmt.Errorf("read file of the page: %w", err))
-		return
-	}
 	cache := "no-cache"
 	if strings.HasPrefix(r.URL.Path, "/assets/") {
 		cache = "public, max-age=31536000, immutable"
 	}
-	kind := mime.TypeByExtension(path.Ext(r.URL.Path))
-	if kind == "" {
-		kind = http.DetectContentType(body)
+	s.assets[strings.TrimPrefix(r.URL.Path, "/")].send(w, r, cache)
+}
+
+// indexFile is the page among the files of the build.
+const indexFile = "index.html"
+
+// readPages reads the files of the build; without an index.html a page says how to make one.
+func (s *Server) readPages() error {
+	var err error
+	if s.assets, err = loadAssets(s.Pages); err != nil {
+		return err
 	}
-	h := w.Header()
-	h.Set("Cache-Control", cache)
-	h.Set("Content-Type", kind)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) //nolint:gosec // The body is a file of the build, whoever asks for it.
+	if _, built := s.assets[indexFile]; !built {
+		s.assets[indexFile], err = newAsset(indexFile, []byte(unbuiltPage))
 	}
+	return err
 }
 
 // unbuiltPage is what a build without Node shows.

@@ -51,6 +51,28 @@ func Start(t testing.TB, overrides ...Env) *Server {
 func StartBeforeDiscovery(t testing.TB, overrides ...Env) *Server {
 	t.Helper()
 	env := settings(t, overrides)
+	s := begin(t, env)
+	s.awaitReady(env)
+	return s
+}
+
+// StartTogether is Start for several programs at once, with the same settings.
+func StartTogether(t testing.TB, n int, overrides ...Env) []*Server {
+	t.Helper()
+	env := settings(t, overrides)
+	servers := make([]*Server, n)
+	for i := range servers {
+		servers[i] = begin(t, env)
+	}
+	for _, s := range servers {
+		s.awaitReady(env)
+	}
+	return servers
+}
+
+// begin runs the program, and does not wait for it.
+func begin(t testing.TB, env Env) *Server {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{t: t, logs: newLogs()}
 	done := make(chan error, 1)
@@ -67,7 +89,6 @@ func StartBeforeDiscovery(t testing.TB, overrides ...Env) *Server {
 			t.Logf("its log:\n%s", s.logs.tail())
 		}
 	})
-	s.awaitReady(env)
 	return s
 }
 

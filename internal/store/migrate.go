@@ -39,22 +39,31 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return fault("migrate database", err)
 }
 
-// SchemaBehind is true while the database lacks a migration that this build has. A database that has more is fine:
-// a newer build is being rolled out, and migrations suit the build before them.
-func (s *Store) SchemaBehind(ctx context.Context) (bool, error) {
-	want, err := versions()
+// A Schema is how the database's schema stands to this build.
+type Schema struct {
+	// Behind: it lacks a migration that this build has, which therefore cannot serve.
+	Behind bool
+	// Ahead: it has one that this build does not know. A newer build is being rolled out, and migrations suit the build
+	// before them.
+	Ahead bool
+}
+
+// Schema compares the migrations of the database with those of this build.
+func (s *Store) Schema(ctx context.Context) (Schema, error) {
+	known, err := versions()
 	if err != nil {
-		return false, err
+		return Schema{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var lacking int
-	err = s.pool.QueryRow(ctx, `SELECT count(*) FROM unnest($1::bigint[]) AS want(id)
-		WHERE NOT EXISTS (SELECT FROM goose_db_version v WHERE v.version_id = want.id AND v.is_applied)`, want).Scan(&lacking)
+	var is Schema
+	err = s.pool.QueryRow(ctx, `WITH applied AS (SELECT version_id FROM goose_db_version WHERE is_applied)
+		SELECT EXISTS (SELECT unnest($1::bigint[]) EXCEPT SELECT version_id FROM applied),
+		EXISTS (SELECT version_id FROM applied WHERE version_id > 0 EXCEPT SELECT unnest($1::bigint[]))`, known).Scan(&is.Behind, &is.Ahead)
 	if missing, ok := errors.AsType[*pgconn.PgError](err); ok && missing.Code == undefinedTable {
-		return true, nil
+		return Schema{Behind: true}, nil
 	}
-	return lacking > 0, fault("read schema version", err)
+	return is, fault("read schema version", err)
 }
 
 // undefinedTable is the SQLSTATE of a database that was never migrated.

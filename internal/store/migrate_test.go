@@ -19,8 +19,8 @@ func TestMigrateByTwoServersAtOnce(t *testing.T) {
 		t.Fatalf("migrations by two servers at once ended with %v", errs)
 	}
 	s := storetest.Open(t, store.Config{URL: url})
-	if behind, err := s.SchemaBehind(t.Context()); behind || err != nil {
-		t.Errorf("schema behind: %t, %v", behind, err)
+	if schema, err := s.Schema(t.Context()); schema.Behind || schema.Ahead || err != nil {
+		t.Errorf("the schema is %+v, %v", schema, err)
 	}
 	ensure(t, s, alice())
 	if twice := scalar[int](t, url, `SELECT count(*) FROM (SELECT FROM goose_db_version GROUP BY version_id HAVING count(*) > 1) v`); twice != 0 {
@@ -40,19 +40,19 @@ func TestMigrateAgainChangesNothing(t *testing.T) {
 	}
 }
 
-func TestSchemaBehind(t *testing.T) {
+func TestSchema(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
 		url   func(testing.TB) string
 		alter string
-		want  bool
+		want  store.Schema
 	}{
-		{"a new database", storetest.EmptyURL, "", true},
-		{"a migrated one", storetest.URL, "", false},
-		{"the newest is missing", storetest.URL, "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)", true},
-		{"one in between is missing", storetest.URL, "DELETE FROM goose_db_version WHERE version_id = 2", true},
-		{"ahead of this build", storetest.URL, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)", false},
+		{"a new database", storetest.EmptyURL, "", store.Schema{Behind: true}},
+		{"a migrated one", storetest.URL, "", store.Schema{}},
+		{"the newest is missing", storetest.URL, "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)", store.Schema{Behind: true}},
+		{"one in between is missing", storetest.URL, "DELETE FROM goose_db_version WHERE version_id = 2", store.Schema{Behind: true}},
+		{"ahead of this build", storetest.URL, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)", store.Schema{Ahead: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestSchemaBehind(t *testing.T) {
 				execute(t, url, tt.alter)
 			}
 			s := storetest.Open(t, store.Config{URL: url})
-			if got := must(s.SchemaBehind(t.Context()))(t); got != tt.want {
-				t.Errorf("schema behind: %t, want %t", got, tt.want)
+			if got := must(s.Schema(t.Context()))(t); got != tt.want {
+				t.Errorf("the schema is %+v, want %+v", got, tt.want)
 			}
 		})
 	}

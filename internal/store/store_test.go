@@ -107,8 +107,8 @@ func TestUnreachableDatabase(t *testing.T) {
 	calls := map[string]func() error{
 		"Ping":    func() error { return s.Ping(t.Context()) },
 		"Migrate": func() error { return s.Migrate(t.Context()) },
-		"SchemaBehind": func() error {
-			_, err := s.SchemaBehind(t.Context())
+		"Schema": func() error {
+			_, err := s.Schema(t.Context())
 			return err
 		},
 		"EnsureUser": func() error {

@@ -119,7 +119,7 @@ func (t *Tracing) Store(system string) func(ctx context.Context, name string) (c
 			return ctx, func(error) {}
 		}
 		ctx, span := t.tracer.Start(ctx, name, options...) //nolint:spancheck // The caller ends it.
-		return ctx, func(err error) { end(span, err) } //nolint:spancheck // The caller ends it.
+		return ctx, func(err error) { end(span, err) }     //nolint:spancheck // The caller ends it.
 	}
 }
 

@@ -39,8 +39,8 @@ func TestTemplatesMadeAtOnce(t *testing.T) {
 		}
 	})
 	s := Open(t, store.Config{URL: server.URL(template)})
-	if behind, err := s.SchemaBehind(t.Context()); behind || err != nil {
-		t.Errorf("the template lacks migrations: %t, %v", behind, err)
+	if schema, err := s.Schema(t.Context()); schema.Behind || err != nil {
+		t.Errorf("the template lacks migrations: %+v, %v", schema, err)
 	}
 }
 
