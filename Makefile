@@ -38,6 +38,11 @@ compose-up: ## Build and start the containers of docker-compose.yml, and wait un
 compose-down: ## Stop the containers and forget their data
 	docker compose down --volumes
 
+.PHONY: compose-test
+compose-test: ## Try docker-compose.yml for real, with Redis and a server killed in the middle (COMPOSE_PREPARE=command)
+	@bash scripts/setup go
+	@bash scripts/compose-test
+
 # ---- to work on it
 
 .PHONY: test
@@ -49,6 +54,16 @@ test: ## Run every test: Go with the race detector, then the web page's
 .PHONY: test-web
 test-web: web/node_modules/.package-lock.json ## Run the web page's tests alone
 	cd web && npm test
+
+.PHONY: fuzz-api
+fuzz-api: ## Send 50 000 malformed requests over all routes to a real server (REQUESTS=50000, SEED=1)
+	@bash scripts/setup go postgresql
+	go test ./internal/app -run TestMalformedRequests -count=1 -v -timeout 60m -malformed $(or $(REQUESTS),50000) -malformed-seed $(or $(SEED),1)
+
+.PHONY: soak
+soak: ## Call two servers while what they stand on is killed, and reconcile what was told with the database (FOR=5m, CLIENTS=200)
+	@bash scripts/setup go postgresql redis
+	go test ./internal/app -tags soak -run TestSoak -count=1 -v -timeout 60m -soak-for $(or $(FOR),5m) -soak-clients $(or $(CLIENTS),200)
 
 .PHONY: e2e
 e2e: web/node_modules/.package-lock.json ## Drive the web page with a real browser against a real server

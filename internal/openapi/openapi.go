@@ -231,7 +231,8 @@ func header(about string) *openapi3.HeaderRef {
 
 // failures are the kinds of answers, other than success, that a route may give. Each status is described once.
 func failures(route api.Route) []api.ErrorKind {
-	codes := []api.Code{api.CodeBadRequest, api.CodeRateLimitExceeded, api.CodeInternal, api.CodeUnavailable}
+	// A body that is too large is refused by any route, one that takes none included.
+	codes := []api.Code{api.CodeBadRequest, api.CodePayloadTooLarge, api.CodeRateLimitExceeded, api.CodeInternal, api.CodeUnavailable}
 	if route.Class != api.ClassPublic || route.ID == api.RouteAuthLogout { // To sign out everywhere one must be somebody.
 		codes = append(codes, api.CodeAuthFailed)
 	}
@@ -245,7 +246,7 @@ func failures(route api.Route) []api.ErrorKind {
 		codes = append(codes, api.CodeValidationFailed)
 	}
 	if route.Method != http.MethodGet {
-		codes = append(codes, api.CodeRequestTimeout, api.CodePayloadTooLarge)
+		codes = append(codes, api.CodeRequestTimeout)
 	}
 	if route.Request != nil || len(route.Form) > 0 {
 		codes = append(codes, api.CodeUnsupportedMediaType)

@@ -1,0 +1,143 @@
+package house
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+	"golang.org/x/mod/modfile"
+)
+
+// The image is built by the Go that go.mod asks for. Continuous integration takes what go.mod says, and names none itself.
+func TestOneGoVersion(t *testing.T) {
+	t.Parallel()
+	mod, err := modfile.Parse("go.mod", readFile(t, "go.mod"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := regexp.MustCompile(`^\d+\.\d+`).FindString(mod.Go.Version)
+	if got := firstMatch(t, "Dockerfile", `(?m)^FROM golang:(\S+) AS`); got != series {
+		t.Errorf("Dockerfile builds with Go %s, go.mod asks for %s", got, series)
+	}
+	tools, err := modfile.Parse("tools.mod", readFile(t, "tools.mod"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tools.Go.Version != mod.Go.Version {
+		t.Errorf("tools.mod asks for Go %s, go.mod for %s", tools.Go.Version, mod.Go.Version)
+	}
+	for _, name := range []string{".ci/run", "scripts/setup", "Makefile"} {
+		for _, found := range regexp.MustCompile(`(?i)\bgo(?:lang)?[ :@v-]*(1\.\d+)`).FindAllStringSubmatch(string(readFile(t, name)), -1) {
+			if found[1] != series {
+				t.Errorf("%s names Go %s, go.mod asks for %s", name, found[1], series)
+			}
+		}
+	}
+}
+
+// What the image promises: no front end fetched from elsewhere, no root, a check of its own, labels that say what it is.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	text := string(readFile(t, "Dockerfile"))
+	if strings.Contains(strings.ToLower(text), "# syntax=") {
+		t.Error("Dockerfile has a syntax line, which fetches a front end before it builds")
+	}
+	for _, want := range []string{
+		":nonroot", `HEALTHCHECK`, `["/server", "healthcheck"]`, "--mount=type=cache", "org.opencontainers.image.version", "org.opencontainers.image.source",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("Dockerfile lacks %s", want)
+		}
+	}
+}
+
+// A composeFile is what of a compose file is held to rules.
+type composeFile struct {
+	Services map[string]struct {
+		Image       string            `yaml:"image"`
+		Environment map[string]string `yaml:"environment"`
+		Ports       []string          `yaml:"ports"`
+		ReadOnly    bool              `yaml:"read_only"`
+		Restart     string            `yaml:"restart"`
+		Profiles    []string          `yaml:"profiles"`
+		DependsOn   map[string]struct {
+			Condition string `yaml:"condition"`
+		} `yaml:"depends_on"`
+		Networks map[string]struct {
+			Address string `yaml:"ipv4_address"`
+		} `yaml:"networks"`
+	} `yaml:"services"`
+}
+
+func readCompose(t *testing.T, name string) composeFile {
+	t.Helper()
+	var file composeFile
+	if err := yaml.Unmarshal(readFile(t, name), &file); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return file
+}
+
+// The proxy's address is fixed and alone trusted; nothing is published but to this machine; two servers wait for one migration.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	services := readCompose(t, "docker-compose.yml").Services
+	proxy := services["proxy"].Networks["default"].Address
+	if !strings.HasSuffix(proxy, ".2") {
+		t.Errorf("the proxy's address is %q", proxy)
+	}
+	for _, name := range []string{"server-1", "server-2"} {
+		s := services[name]
+		if s.Environment["TRUSTED_PROXIES"] != proxy || s.Environment["REPLICAS"] != "2" || !s.ReadOnly || len(s.Ports) > 0 {
+			t.Errorf("%s: trusts %q, of %s replicas, read-only %v, ports %v", name, s.Environment["TRUSTED_PROXIES"], s.Environment["REPLICAS"], s.ReadOnly, s.Ports)
+		}
+		if s.DependsOn["migrate"].Condition != "service_completed_successfully" {
+			t.Errorf("%s does not wait for the migrations", name)
+		}
+	}
+	for name, s := range services {
+		for _, port := range s.Ports {
+			if !strings.HasPrefix(port, "127.0.0.1:") {
+				t.Errorf("%s publishes %s beyond this machine", name, port)
+			}
+		}
+		if s.Restart == "" && name != "migrate" {
+			t.Errorf("%s is not restarted", name)
+		}
+		if (name == "prometheus" || name == "grafana") != (len(s.Profiles) == 1) {
+			t.Errorf("%s is in the profiles %v", name, s.Profiles)
+		}
+	}
+}
+
+// Over it, production leaves no default that matters, and no setting of development.
+func TestComposeForProduction(t *testing.T) {
+	t.Parallel()
+	base, services := readCompose(t, "docker-compose.yml").Services, readCompose(t, "docker-compose.prod.yml").Services
+	for _, name := range []string{"server-1", "server-2", "migrate"} {
+		env := services[name].Environment
+		if env["APP_ENV"] != "production" || !strings.HasPrefix(env["PUBLIC_URL"], "https://") {
+			t.Errorf("%s runs in %q at %q", name, env["APP_ENV"], env["PUBLIC_URL"])
+		}
+		for _, setting := range []string{"PUBLIC_URL", "DATABASE_URL", "REDIS_URL", "OIDC_ISSUER", "OIDC_CLIENT_SECRET", "OIDC_ORG_CLAIM"} {
+			if !strings.Contains(env[setting], ":?") {
+				t.Errorf("%s: %s=%s demands nothing", name, setting, env[setting])
+			}
+		}
+		for setting := range base[name].Environment {
+			if strings.HasPrefix(setting, "DEV_") {
+				t.Errorf("%s: %s is left from development", name, setting)
+			}
+		}
+	}
+}
+
+func firstMatch(t *testing.T, name, pattern string) string {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindSubmatch(readFile(t, name))
+	if found == nil {
+		t.Fatalf("%s: nothing matches %s", name, pattern)
+	}
+	return string(found[1])
+}
