@@ -78,7 +78,7 @@ func newNetwork(rate float64) *network {
 	n.limits = map[string]ratelimit.Limit{}
 	for _, b := range api.Budgets() {
 		n.limits[b.Name] = ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: b.Limit, Window: b.Window}
-		switch b.Algorithm {
+		switch b.Algorithm { //nolint:exhaustive // Sliding is the default above, and nothing is Fixed.
 		case api.Bucket:
 			n.limits[b.Name] = ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: b.Limit, Refill: b.Refill}
 		case api.Segments: // A request costs it one here, so that it is far from refusing: the mirror does not count it.

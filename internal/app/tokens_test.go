@@ -57,6 +57,8 @@ func (a as) tokensLeft() int64 {
 }
 
 // The tokens of a call are reserved before it, and settled to what the model said that it used.
+//
+//nolint:tparallel // The cases set what one model answers.
 func TestTokensAreSettled(t *testing.T) {
 	t.Parallel()
 	m := startModel(t)

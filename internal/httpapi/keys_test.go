@@ -102,7 +102,7 @@ func TestKeysAreCheckedAtStart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ok)
 	for per, want := range map[api.Per]string{
-		"tenant": `add a function for "tenant" to Config.Keys`, "header ": "add a function", "": "nothing tells that",
+		"tenant": `add a function for "tenant" to Config.Keys`, api.PerHeader(""): "add a function", "": "nothing tells that",
 		api.Per("tenant").InOrganisation(): `add a function for "tenant"`,
 	} {
 		if err := b.checkKey(api.Budget{Name: "x", Per: per}); err == nil || !strings.Contains(err.Error(), want) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -65,4 +66,31 @@ func TestNeverOverUnderContention(t *testing.T) {
 
 func earliest(spans []span) time.Time {
 	return slices.MinFunc(spans, func(a, b span) int { return a.began.Compare(b.began) }).began
+}
+
+// TestTwoThousandAtOnce has 2 000 goroutines share a limit of 100.
+func TestTwoThousandAtOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t, memory.Config{})
+	start := make(chan struct{})
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	for range 2000 {
+		wg.Go(func() {
+			<-start
+			v, err := s.Take(t.Context(), []ratelimit.Charge{{Key: key(1), Limit: sliding(100, time.Hour), Cost: 1}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if v[0].OK {
+				admitted.Add(1)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	if got := admitted.Load(); got != 100 {
+		t.Errorf("%d admitted, want 100", got)
+	}
 }

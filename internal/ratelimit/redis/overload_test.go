@@ -57,6 +57,7 @@ func (c *crowd) wasAsked(took time.Duration, _ error) {
 }
 
 func (c *crowd) ask(t *testing.T, id string) {
+	t.Helper()
 	d := c.limiter.Decide(t.Context(), ratelimit.Ask{Budget: "user", Group: "acme", ID: id, Cost: 1})
 	c.made.Add(1)
 	switch {
@@ -141,4 +142,37 @@ func (c *crowd) spendAgain(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestClocksOfProcesses has two processes whose clocks are 20 s apart share a limit: time is Redis's, so together they
+// admit it once, and say the same of when there is more.
+func TestClocksOfProcesses(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	var limiters []*ratelimit.Limiter
+	for _, skew := range []time.Duration{-10 * time.Second, 10 * time.Second} {
+		l, err := ratelimit.New(ratelimit.Config{
+			Budgets: []ratelimit.Budget{{Name: "user", Limit: perHour, Store: "redis", OnFailure: ratelimit.Closed, Enforce: true, MaxCost: 1}},
+			Stores:  map[string]ratelimit.Store{"redis": newStore(t, server.URL)}, Timeout: time.Minute,
+			Now: func() time.Time { return time.Now().Add(skew) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(l.Close)
+		limiters = append(limiters, l)
+	}
+	ask := ratelimit.Ask{Budget: "user", Group: "acme", ID: "skewed", Cost: 1}
+	for i := range perHour.N {
+		if d := limiters[i%2].Decide(t.Context(), ask); d.Outcome != ratelimit.Allowed {
+			t.Fatalf("call %d: %+v", i+1, d)
+		}
+	}
+	began := time.Now()
+	first, second := limiters[0].Decide(t.Context(), ask), limiters[1].Decide(t.Context(), ask)
+	before, denied := first.RetryAfter()
+	after, deniedToo := second.RetryAfter()
+	if apart := before - after; !denied || !deniedToo || apart < 0 || apart > time.Since(began) || before > perHour.Window {
+		t.Errorf("the processes say to wait %v and %v", before, after)
+	}
 }
