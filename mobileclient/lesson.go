@@ -123,7 +123,7 @@ func (l *lesson) take(now time.Duration, w *window, s api.Service, m mark, own i
 	l.ends = now + longestBlock
 	l.until = now + min(s.Reset, longestBlock)
 	if s.Reset > 0 {
-		l.until += jitter(s.Reset)
+		l.until += w.jitter(s.Reset)
 	}
 }
 
@@ -140,7 +140,7 @@ func (t *ticket) refusedFor(now time.Duration, h http.Header, quotas api.Quotas)
 		if s, ok := serviceOf(quotas, w.budget); ok && s.HasReset && s.Remaining == 0 {
 			until = min(until, s.Reset)
 		}
-		w.lesson.block(now+until+jitter(until), t.m.tickets)
+		w.lesson.block(now+until+w.jitter(until), t.m.tickets)
 	}
 }
 

@@ -248,13 +248,13 @@ func TestAHostileHeaderHoldsNothingUpForLong(t *testing.T) {
 	}
 }
 
-func limitsBody(limit, remaining int64, window time.Duration) http.HandlerFunc {
+func limitsBody(limit, remaining int64, window time.Duration, enforced bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"caller":{"kind":"user","userId":"u"},"budgets":[
-			{"name":"user","per":"user","limit":%d,"windowSeconds":%d,"remaining":%d,"resetMs":20000,"enforced":true},
+			{"name":"user","per":"user","limit":%d,"windowSeconds":%d,"remaining":%d,"resetMs":20000,"enforced":%t},
 			{"name":"unheard.of","per":"user","limit":1,"windowSeconds":60,"remaining":0,"resetMs":20000,"enforced":true}]}`,
-			limit, int(window.Seconds()), remaining)
+			limit, int(window.Seconds()), remaining, enforced)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestFetchLimitsTeaches(t *testing.T) {
 	tests := map[string]struct {
 		limit, remaining int64
 		window           time.Duration
-		raise            bool
+		raise, shadow    bool
 		want             int64
 	}{
 		"a lower limit":                            {limit: 30, remaining: 29, window: time.Minute, want: 29},
@@ -271,6 +271,8 @@ func TestFetchLimitsTeaches(t *testing.T) {
 		"a higher limit, asked for":                {limit: 300, remaining: 299, window: time.Minute, raise: true, want: 100},
 		"what others spent":                        {limit: 100, remaining: 10, window: time.Minute, want: 10},
 		"a higher limit of a longer window":        {limit: 300, remaining: 299, window: time.Hour, raise: true, want: 4},
+		"a limit that is not enforced":             {limit: 30, remaining: 0, window: time.Minute, shadow: true, want: 99},
+		"one that is not enforced, raised":         {limit: 30, remaining: 0, window: time.Minute, shadow: true, raise: true, want: 100},
 		"a higher limit, and others have spent it": {limit: 300, remaining: 7, window: time.Minute, raise: true, want: 7},
 	}
 	for name, test := range tests {
@@ -281,7 +283,7 @@ func TestFetchLimitsTeaches(t *testing.T) {
 				if test.raise {
 					opts = append(opts, mobileclient.WithServerLimits())
 				}
-				client := quiet(t, newScript(ok, limitsBody(test.limit, test.remaining, test.window), ok), opts...)
+				client := quiet(t, newScript(ok, limitsBody(test.limit, test.remaining, test.window, !test.shadow), ok), opts...)
 				mustGo(t, client)
 				if _, err := client.FetchLimits(t.Context()); err != nil {
 					t.Fatal(err)

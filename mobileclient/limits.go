@@ -58,7 +58,7 @@ func (m *mirror) adopt(before snapshot, cred *credential, limits api.Limits) {
 	for _, status := range limits.Budgets {
 		key := windowKey{budget: status.Name}
 		w := m.window(p, key)
-		if w == nil || status.Per == api.PerAddress || !status.Enforced {
+		if w == nil || status.Per == api.PerAddress {
 			continue
 		}
 		if m.raise {
@@ -73,10 +73,11 @@ func (m *mirror) adopt(before snapshot, cred *credential, limits api.Limits) {
 // unlimited is a limit that nobody reaches.
 const unlimited = 1 << 40
 
-// raise takes over a larger limit. That of a longer window than the mirror counts in says too little.
+// raise takes over a larger limit; one that is not enforced is none. That of a longer window than the mirror counts in says
+// too little.
 func (w *window) raise(status api.LimitStatus) {
 	limit := int64(unlimited)
-	if status.Limit != nil {
+	if status.Limit != nil && status.Enforced {
 		limit = *status.Limit
 	}
 	if time.Duration(status.WindowSeconds)*time.Second <= w.window {
@@ -84,8 +85,13 @@ func (w *window) raise(status api.LimitStatus) {
 	}
 }
 
+// adopt learns what the server says. A budget that refuses nothing has nothing to teach.
 func (w *window) adopt(now time.Duration, status api.LimitStatus, m mark, seq uint64) {
-	if status.Limit == nil || status.Remaining == nil || status.WindowSeconds <= 0 {
+	switch {
+	case status.Limit == nil || !status.Enforced:
+		w.lesson = lesson{from: seq, probe: w.lesson.probe}
+		return
+	case status.Remaining == nil || status.WindowSeconds <= 0:
 		return
 	}
 	l := lesson{from: seq, quota: *status.Limit, quotaWindow: time.Duration(status.WindowSeconds) * time.Second, probe: w.lesson.probe}

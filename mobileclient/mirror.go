@@ -41,6 +41,8 @@ type mirrorSettings struct {
 	patience time.Duration
 	// raise lets what the server says of its limits raise those of the mirror.
 	raise bool
+	// jitter is what is added to a wait that the server named, so that clients refused together do not come back together.
+	jitter func(time.Duration) time.Duration
 }
 
 // shared returns the settings of one of k clients that share every budget.
@@ -64,7 +66,7 @@ func defaultMirror() mirrorSettings {
 	for _, b := range api.Budgets() {
 		budgets[b.Name] = allowance{limit: b.Limit, window: countedFor(b), learned: !mirrored(b), metered: b.Metered, share: 1}
 	}
-	return mirrorSettings{budgets: budgets, guard: defaultGuard, grace: defaultGrace}
+	return mirrorSettings{budgets: budgets, guard: defaultGuard, grace: defaultGrace, jitter: jitter}
 }
 
 // mirrored says whether a budget is counted here: its keys are users, or the address of a stranger, and a request costs one.
@@ -189,7 +191,7 @@ func (m *mirror) window(p *person, key windowKey) *window {
 	if !ok {
 		return nil
 	}
-	w := &window{budget: key.budget, allowance: a}
+	w := &window{budget: key.budget, allowance: a, jitter: m.jitter}
 	if !a.learned {
 		w.log = slidinglog.New(a.window + time.Duration(float64(a.window)*m.guard))
 	}

@@ -12,6 +12,7 @@ type window struct {
 	allowance
 
 	budget string
+	jitter func(time.Duration) time.Duration
 	log    *slidinglog.Log // nil where the budget is only learned of.
 	// acquired is how many slots were ever taken; flying, how many of them are without an answer.
 	acquired, flying int64
