@@ -6,7 +6,7 @@ import { asFailure, failureOf, networkFailure } from './failure';
 import { parseQuotas } from './headers';
 import { History } from './history';
 import { Ledger } from './ledger';
-import { Limiter, localRefusal, type Ticket } from './limiter';
+import { Limiter, localRefusal, type Snapshot, type Ticket } from './limiter';
 
 interface Answer<T> {
   data?: T | undefined;
@@ -42,9 +42,10 @@ export class Api {
 
   /** Who is calling. It asks limits.get first, which anybody may: so a visitor's first load has no refusal in it. */
   async session(): Promise<Session> {
+    const before = this.limiter.snapshot();
     const answer = await this.client.GET('/api/v1/limits').catch(rejectNetwork);
     if (answer.response.status === 401) return this.anonymousAfterSession();
-    const limits = this.learn(this.settle(answer));
+    const limits = this.learn(this.settle(answer), before);
     if (limits.caller.kind === 'address') return { kind: 'anonymous', limits, ended: false };
     return { kind: 'member', limits, me: await this.me() };
   }
@@ -58,12 +59,13 @@ export class Api {
   async limits(signal?: AbortSignal): Promise<Limits> {
     const { credentials } = this;
     const options = { credentials, ...(signal ? { signal } : {}) };
-    return this.learn(await this.call('limits.get', () => this.client.GET('/api/v1/limits', options)));
+    const before = this.limiter.snapshot();
+    return this.learn(await this.call('limits.get', () => this.client.GET('/api/v1/limits', options)), before);
   }
 
-  private learn(limits: Limits): Limits {
+  private learn(limits: Limits, before: Snapshot): Limits {
     this.ledger.learn(limits, now());
-    this.limiter.learn(limits);
+    this.limiter.learn(limits, before);
     return limits;
   }
 
@@ -126,7 +128,7 @@ export class Api {
       ticket.failed();
       rejectNetwork(thrown);
     }
-    ticket.answered();
+    ticket.answered(answer.response);
     return this.settle(answer);
   }
 

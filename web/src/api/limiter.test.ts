@@ -4,6 +4,8 @@ import { Failure } from './failure';
 import { Limiter, type Ticket } from './limiter';
 import { SlidingLog } from './slidinglog';
 
+const ok = new Response();
+
 class Clock {
   at = 0;
   now = () => this.at;
@@ -20,7 +22,7 @@ function refused(call: () => Ticket): Failure {
 }
 
 function spend(limiter: Limiter, clock: Clock, count: number, apartMs: number): void {
-  for (let i = 0; i < count; i++, clock.at += apartMs) limiter.acquire('tasks.parse').answered();
+  for (let i = 0; i < count; i++, clock.at += apartMs) limiter.acquire('tasks.parse').answered(ok);
 }
 
 test('the eleventh parse in a minute is refused here, as the server would', () => {
@@ -37,8 +39,8 @@ test('the eleventh parse in a minute is refused here, as the server would', () =
 
 test('what is metered is the server’s to count: that few tokens are left refuses nothing here', () => {
   const limiter = new Limiter(new Clock().now);
-  limiter.learn({ caller: { kind: 'user' }, budgets: [budget('ai.tokens', { limit: 1 })] });
-  for (let i = 0; i < 3; i++) limiter.acquire('tasks.parse').answered();
+  limiter.learn({ caller: { kind: 'user' }, budgets: [budget('ai.tokens', { limit: 1 })] }, limiter.snapshot());
+  for (let i = 0; i < 3; i++) limiter.acquire('tasks.parse').answered(ok);
 });
 
 test('a refusal takes no slot of any budget', () => {
@@ -72,9 +74,9 @@ describe('limits.get', () => {
   ])('%s a limit, and what was spent stays spent', (_, change, allowed) => {
     const clock = new Clock();
     const limiter = new Limiter(clock.now);
-    limiter.acquire('tasks.export').answered();
-    limiter.learn(limits(budget('tasks.export', change)));
-    for (let i = 1; i < allowed; i++) limiter.acquire('tasks.export').answered();
+    limiter.acquire('tasks.export').answered(ok);
+    limiter.learn(limits(budget('tasks.export', change)), limiter.snapshot());
+    for (let i = 1; i < allowed; i++) limiter.acquire('tasks.export').answered(ok);
     expect(refused(() => limiter.acquire('tasks.export')).violated).toEqual(['tasks.export']);
   });
 
@@ -83,18 +85,48 @@ describe('limits.get', () => {
     ['in shadow', { limit: 1, enforced: false }],
   ])('says that a budget is %s, and it refuses nothing', (_, change) => {
     const limiter = new Limiter(new Clock().now);
-    limiter.learn(limits(budget('tasks.export', change)));
+    limiter.learn(limits(budget('tasks.export', change)), limiter.snapshot());
     for (let i = 0; i < 50; i++) limiter.acquire('tasks.export');
   });
 
-  test('of 0 is a refusal that no wait helps', () => {
-    const limiter = new Limiter(new Clock().now);
-    limiter.learn(limits(budget('tasks.export', { limit: 0 })));
-    expect(refused(() => limiter.acquire('tasks.export'))).toMatchObject({
-      retryAt: null,
-      message: 'Rate limit exceeded.',
-    });
+  test('of 0 lets one call ask, each window', () => {
+    const clock = new Clock();
+    const limiter = new Limiter(clock.now);
+    limiter.learn(limits(budget('tasks.export', { limit: 0, remaining: 0 })), limiter.snapshot());
+    limiter.acquire('tasks.export').answered(ok);
+    expect(refused(() => limiter.acquire('tasks.export')).retryAt).toBe(60_600);
   });
+});
+
+test('a refusal of the server holds calls back, and those of other budgets go on', () => {
+  const clock = new Clock();
+  const limiter = new Limiter(clock.now, undefined, () => 0);
+  const headers = { RateLimit: '"tasks.parse";r=0;t=20', 'Retry-After': '20' };
+  limiter.acquire('tasks.parse').answered(new Response('', { status: 429, headers }));
+  clock.at = 19_999;
+  expect(refused(() => limiter.acquire('tasks.parse')).violated).toEqual(['tasks.parse']);
+  limiter.acquire('tasks.list');
+  clock.at = 20_000;
+  const probe = limiter.acquire('tasks.parse');
+  expect(refused(() => limiter.acquire('tasks.parse')).violated).toEqual(['tasks.parse']);
+  probe.answered(ok);
+  limiter.acquire('tasks.parse');
+});
+
+test('what the organisation has left is learned', () => {
+  const clock = new Clock();
+  const limiter = new Limiter(clock.now, undefined, () => 0);
+  limiter.acquire('tasks.list').answered(new Response('', { headers: { RateLimit: '"org";r=0;t=3' } }));
+  expect(refused(() => limiter.acquire('tasks.list'))).toMatchObject({ violated: ['org'], retryAt: 3000 });
+});
+
+test('a call that never left gives its slots back, once', () => {
+  const limiter = new Limiter(new Clock().now);
+  const ticket = limiter.acquire('tasks.export');
+  ticket.unsent();
+  ticket.answered(ok);
+  for (let i = 0; i < 5; i++) limiter.acquire('tasks.export');
+  expect(refused(() => limiter.acquire('tasks.export')).violated).toEqual(['tasks.export']);
 });
 
 // A page that sends as fast as its mirror lets it, over a network with a heavy tail, to a server that counts arrivals.

@@ -2,79 +2,173 @@ import { budgets, charges } from '../contract/budgets';
 import { now as pageNow } from './clock';
 import type { Limits, RouteId } from './contract';
 import { Failure } from './failure';
-import { SlidingLog, type Slot } from './slidinglog';
+import { parseQuotas } from './headers';
+import type { Slot } from './slidinglog';
+import { type Allowance, longer, type Mark, type View, Window } from './window';
 
 /** The slots of one call, to be settled once, by whichever end it comes to. */
 export interface Ticket {
   /** The answer is in: the server counted the call no later than now. */
-  answered(): void;
+  answered(response: Pick<Response, 'status' | 'headers'>): void;
   /** No answer came, and the call may still arrive. */
   failed(): void;
+  /** The call never left. */
+  unsent(): void;
 }
 
-// How far the rates of two clocks may differ: 1 % of a window. How late a call without an answer may still arrive.
-const guard = 0.01;
+/** The state of the limiter when limits.get was asked. */
+export interface Snapshot {
+  last: number;
+  marks: Map<string, Mark>;
+}
+
+// How late a call without an answer may still arrive, and how long a refusal without Retry-After is heeded.
 const graceMs = 10_000;
-
-interface Window {
-  limit: number;
-  log: SlidingLog;
-}
+const unsaidWaitMs = 1000;
 
 /**
  * The limiter mirrors, in this page, the budgets that a person's calls are charged to at the server, so that a call that
  * would be refused is not sent. A slot is held from before the call leaves until its answer is in and a window more has
  * passed; so whatever the network does, a slot outlives what the server counts, and while this page is the only user
- * of its budgets the server never refuses a call that passed here. It starts with the contract's numbers, and limits.get
- * replaces them by the caller's own.
+ * of its budgets the server never refuses a call that passed here. What others spend is learned from the answers: after a
+ * refusal nothing leaves before its time, and then one call tries.
+ *
+ * It is the limiter of mobileclient, and api/testdata/limiter.json holds both to the same decisions. What is not here is
+ * what a page does not need: the address's budget, since limits.get goes first, and calls that wait or skip.
  */
 export class Limiter {
-  private readonly windows = new Map<string, Window>();
+  private readonly windows: Map<string, Window>;
+  private calls = 0;
 
-  constructor(private readonly now: () => number = pageNow) {
-    for (const { name, per, algorithm, metered, limit, windowSeconds } of budgets) {
-      if (per !== 'user' || algorithm !== 'sliding-window' || metered) continue; // Others share it, or its cost varies.
-      this.windows.set(name, { limit, log: new SlidingLog(windowSeconds * 1000 * (1 + guard)) });
-    }
-  }
-
-  /** Takes the caller's own numbers. History is kept, so a lowered limit counts what was spent before. */
-  learn(limits: Limits): void {
-    for (const { name, limit, enforced } of limits.budgets) {
-      const window = this.windows.get(name);
-      if (window) window.limit = limit === null || !enforced ? Number.POSITIVE_INFINITY : limit;
-    }
+  constructor(
+    private readonly now: () => number = pageNow,
+    allowances: readonly Allowance[] = ofContract(),
+    jitter: (waitMs: number) => number = upwards,
+  ) {
+    this.windows = new Map(allowances.map((allowance) => [allowance.name, new Window(allowance, jitter)]));
   }
 
   /** Takes a slot of every budget that the route charges, or of none, and throws the refusal that the server would send. */
   acquire(route: RouteId): Ticket {
-    const now = this.now();
-    const mine = this.chargedBy(route);
-    const refusing = mine.filter(([, { log, limit }]) => !log.look(now, limit).ok);
-    if (refusing.length > 0) throw this.refusal(refusing, now);
-    return this.ticket(mine.map(([, { log }]) => ({ log, slot: log.hold() })));
+    return this.take(charges[route]);
   }
 
-  private chargedBy(route: RouteId): [string, Window][] {
-    const names: readonly string[] = charges[route];
-    return names.flatMap((name) => {
-      const window = this.windows.get(name);
-      return window ? [[name, window] as [string, Window]] : [];
+  /** The same for budgets by name; one that is not mirrored bounds nothing. */
+  take(names: readonly string[]): Ticket {
+    const now = this.now();
+    const mine = names.flatMap((name) => this.windows.get(name) ?? []);
+    const refusing = mine.filter((window) => !window.look(now).ok);
+    if (refusing.length > 0) throw refusal(refusing, now);
+    return new Held(this.now, mine, ++this.calls, () => this.calls);
+  }
+
+  /** What a budget says to one more call; undefined for one that is not mirrored. */
+  look(name: string): View | undefined {
+    return this.windows.get(name)?.look(this.now());
+  }
+
+  /** Is to be taken before limits.get is asked, and given with its answer. */
+  snapshot(): Snapshot {
+    const marks = [...this.windows.values()].map((window) => [window.name, window.mark(this.now())] as const);
+    return { last: this.calls, marks: new Map(marks) };
+  }
+
+  /** Takes in the caller's own numbers: larger limits too. History is kept, so a lowered limit counts what was spent before. */
+  learn(limits: Limits, before: Snapshot): void {
+    for (const status of limits.budgets) {
+      const window = this.windows.get(status.name);
+      const mark = before.marks.get(status.name);
+      window?.raise(status);
+      if (mark) window?.adopt(this.now(), status, mark, before.last);
+    }
+  }
+}
+
+class Held implements Ticket {
+  private readonly marks: Mark[];
+  private readonly slots: Slot[];
+  private settled = false;
+
+  constructor(
+    private readonly now: () => number,
+    private readonly windows: Window[],
+    private readonly number: number,
+    private readonly last: () => number,
+  ) {
+    this.marks = windows.map((window) => window.mark(now()));
+    this.slots = windows.map((window) => window.hold(now(), this));
+  }
+
+  answered({ status, headers }: Pick<Response, 'status' | 'headers'>): void {
+    this.learn(status, headers);
+    // What is replayed was charged when it was first answered.
+    const replayed = headers.get('Idempotency-Replayed') !== null;
+    this.settle((window, slot) => (replayed ? window.giveBack(slot) : window.start(slot, this.now())));
+  }
+
+  failed(): void {
+    this.settle((window, slot) => window.start(slot, this.now() + graceMs));
+  }
+
+  unsent(): void {
+    this.settle((window, slot) => window.giveBack(slot));
+  }
+
+  private settle(end: (window: Window, slot: Slot) => void): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.windows.forEach((window, i) => {
+      end(window, this.slots[i] as Slot);
+      window.leave(this);
     });
   }
 
-  private ticket(slots: { log: SlidingLog; slot: Slot }[]): Ticket {
-    const startAt = (at: number) => {
-      for (const { log, slot } of slots) log.start(slot, at);
-    };
-    return { answered: () => startAt(this.now()), failed: () => startAt(this.now() + graceMs) };
+  private learn(status: number, headers: Headers): void {
+    const quotas = parseQuotas(headers);
+    this.windows.forEach((window, i) => {
+      window.learn(this.now(), quotas, this.number, this.marks[i] as Mark);
+    });
+    if (status !== 429) return;
+    // It is about the budgets that have nothing left, or about all if it names none.
+    const spent = this.windows.filter((window) => window.spent(quotas));
+    for (const window of spent.length > 0 ? spent : this.windows) {
+      window.block(this.now(), retryAfterMs(headers) ?? unsaidWaitMs, quotas, this.last());
+    }
   }
+}
 
-  private refusal(refusing: [string, Window][], now: number): Failure {
-    const waits = refusing.map(([, { log, limit }]) => log.look(now, limit).retry);
-    const violated = refusing.map(([name]) => name);
-    return localRefusal(violated, waits.includes(null) ? null : now + Math.max(...waits.map(Number)), now);
-  }
+// Whole seconds. The server sends no dates, and this page's clock may be wrong.
+function retryAfterMs(headers: Headers): number | null {
+  const text = headers.get('Retry-After')?.trim() ?? '';
+  return /^\d+$/.test(text) ? Number(text) * 1000 : null;
+}
+
+// Whoever comes before the time that the server named is refused again, so jitter only adds.
+function upwards(waitMs: number): number {
+  return Math.random() * Math.min(Math.max(waitMs / 4, 1), 2000);
+}
+
+interface Row {
+  name: string;
+  per: string;
+  algorithm: string;
+  metered?: boolean;
+  limit: number;
+  windowSeconds: number;
+}
+
+function ofContract(rows: readonly Row[] = budgets): Allowance[] {
+  const mine = rows.filter(({ per }) => per === 'user' || per === 'organisation');
+  return mine.map(({ name, per, algorithm, metered = false, limit, windowSeconds }) => {
+    const learned = per !== 'user' || algorithm !== 'sliding-window' || metered;
+    return { name, limit, windowMs: windowSeconds * 1000, learned };
+  });
+}
+
+function refusal(refusing: Window[], now: number): Failure {
+  const wait = refusing.map((window) => window.look(now).retry).reduce(longer, 0);
+  const violated = refusing.map(({ name }) => name);
+  return localRefusal(violated, wait === null ? null : now + wait, now);
 }
 
 /** The refusal that the server would send, made here. */

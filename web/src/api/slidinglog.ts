@@ -29,7 +29,7 @@ export class SlidingLog {
   /** Says whether a cost fits, and records nothing. */
   look(now: number, limit: number, cost = 1): Answer {
     this.forget(now);
-    const used = this.used();
+    const used = this.units();
     const ok = cost === 0 || used + cost <= limit;
     return { ok, remaining: Math.max(0, limit - used), retry: ok ? 0 : this.retry(now, limit - cost) };
   }
@@ -52,7 +52,13 @@ export class SlidingLog {
     this.entries = this.entries.filter((entry) => entry.slot !== slot);
   }
 
-  private used(): number {
+  /** How many units count now. */
+  used(now: number): number {
+    this.forget(now);
+    return this.units();
+  }
+
+  private units(): number {
     return this.entries.reduce((sum, entry) => sum + entry.units, 0);
   }
 
@@ -67,7 +73,7 @@ export class SlidingLog {
     const leaving = this.entries
       .map(({ units, at }) => ({ units, wait: (at ?? now) + this.windowMs - now }))
       .sort((a, b) => a.wait - b.wait);
-    let surplus = this.used() - left;
+    let surplus = this.units() - left;
     for (const { units, wait } of leaving) {
       surplus -= units;
       if (surplus <= 0) return wait;
