@@ -37,6 +37,8 @@ type vectorBudget struct {
 	WindowMS int64  `json:"windowMs"`
 	// Learned is a budget that is not counted, only learned of.
 	Learned bool `json:"learned,omitempty"`
+	// Metered is a budget that a call costs more than one unit of.
+	Metered bool `json:"metered,omitempty"`
 }
 
 // A vectorStep is one thing that happens. Do is
@@ -151,7 +153,7 @@ func newPlayer(c *vectorCase) *player {
 		jitter: func(time.Duration) time.Duration { return 0 },
 	}
 	for _, b := range c.Budgets {
-		s.budgets[b.Name] = allowance{limit: b.Limit, window: millis(b.WindowMS), learned: b.Learned, share: 1}
+		s.budgets[b.Name] = allowance{limit: b.Limit, window: millis(b.WindowMS), learned: b.Learned, metered: b.Metered, share: 1}
 	}
 	p := &player{m: newMirror(s), cred: &credential{identity: "alice", accepted: true}, tickets: map[int]*ticket{}}
 	p.m.now = func() time.Duration { return p.now }
@@ -328,6 +330,10 @@ func handWritten() []vectorCase {
 			acquire(0, 1, pass, "o"), {At: 1, Do: "answer", Call: 1, Status: 200, Policy: `"o";q=600;w=60`, RateLimit: `"o";r=1;t=2`},
 			acquire(2, 2, pass, "o"), acquire(3, 3, wait(1998, "o"), "o"), answer(4, 2), acquire(5, 3, pass, "o"),
 		}},
+		{"a metered budget refuses with some left", []vectorBudget{two[1], {Name: "m", Limit: 100, WindowMS: 90_000, Learned: true, Metered: true}}, []vectorStep{
+			acquire(0, 1, pass, "b", "m"), {At: 1, Do: "answer", Call: 1, Status: 429, RateLimit: `"b";r=2;t=60, "m";r=40;t=2`, RetryAfter: "30"},
+			acquire(2, 2, wait(29_999, "m"), "b", "m"), acquire(2, 2, pass, "b"), acquire(30_001, 3, pass, "b", "m"),
+		}},
 	}
 }
 
@@ -345,7 +351,7 @@ type author struct {
 func randomCase(seed uint64) vectorCase {
 	a := &author{chance: rand.New(rand.NewPCG(seed, 7)), c: vectorCase{Name: fmt.Sprintf("by chance, %d", seed), Budgets: []vectorBudget{
 		{Name: "burst", Limit: 3, WindowMS: 1000}, {Name: "route", Limit: 8, WindowMS: 10_000}, {Name: "user", Limit: 20, WindowMS: 60_000},
-		{Name: "others", Limit: 60, WindowMS: 60_000, Learned: true},
+		{Name: "others", Limit: 60, WindowMS: 60_000, Learned: true}, {Name: "tokens", Limit: 900, WindowMS: 90_000, Learned: true, Metered: true},
 	}}}
 	a.p = newPlayer(&a.c)
 	for range 60 {
@@ -377,7 +383,7 @@ func (a *author) step() vectorStep {
 	switch {
 	case n < 11 || len(a.flying) == 0:
 		a.calls++
-		names := [][]string{{"burst", "route", "user", "others"}, {"route", "user", "others"}, {"user", "others"}, {"user"}}
+		names := [][]string{{"burst", "route", "user", "others", "tokens"}, {"route", "user", "others"}, {"user", "others", "tokens"}, {"user"}}
 		return vectorStep{Do: "acquire", Call: a.calls, Budgets: names[a.chance.IntN(len(names))]}
 	case n < 17:
 		return a.answer()

@@ -2,7 +2,7 @@ import createClient from 'openapi-fetch';
 import type { paths } from '../contract/schema';
 import { now } from './clock';
 import type { Limits, Me, ParseResult, RouteId, Task, TaskCreate, TaskList, TaskUpdate } from './contract';
-import { asFailure, failureOf, networkFailure } from './failure';
+import { asFailure, failureOf, networkFailure, waitOf } from './failure';
 import { parseQuotas } from './headers';
 import { History } from './history';
 import { Ledger } from './ledger';
@@ -128,7 +128,7 @@ export class Api {
       ticket.failed();
       rejectNetwork(thrown);
     }
-    ticket.answered(answer.response);
+    ticket.answered(answer.response, waitOf(answer.error));
     return this.settle(answer);
   }
 

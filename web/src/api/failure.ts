@@ -76,6 +76,11 @@ export function asFailure(thrown: unknown): Failure {
   return new Failure('Something went wrong in this page.', { code: 'UNREADABLE', cause: thrown });
 }
 
+/** How many milliseconds a refusal says to wait; null if it does not. */
+export function waitOf(body: unknown): number | null {
+  return isProblem(body) && body.retryAfter ? body.retryAfter : null;
+}
+
 function isProblem(body: unknown): body is Problem {
   if (typeof body !== 'object' || body === null) return false;
   const { code, detail, status } = body as Partial<Problem>;

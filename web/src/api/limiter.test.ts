@@ -100,13 +100,13 @@ describe('limits.get', () => {
 
 test('a refusal of the server holds calls back, and those of other budgets go on', () => {
   const clock = new Clock();
-  const limiter = new Limiter(clock.now, undefined, () => 0);
+  const limiter = new Limiter(clock.now);
   const headers = { RateLimit: '"tasks.parse";r=0;t=20', 'Retry-After': '20' };
-  limiter.acquire('tasks.parse').answered(new Response('', { status: 429, headers }));
-  clock.at = 19_999;
+  limiter.acquire('tasks.parse').answered(new Response('', { status: 429, headers }), 19_321);
+  clock.at = 19_320;
   expect(refused(() => limiter.acquire('tasks.parse')).violated).toEqual(['tasks.parse']);
   limiter.acquire('tasks.list');
-  clock.at = 20_000;
+  clock.at = 19_321;
   const probe = limiter.acquire('tasks.parse');
   expect(refused(() => limiter.acquire('tasks.parse')).violated).toEqual(['tasks.parse']);
   probe.answered(ok);
@@ -115,7 +115,7 @@ test('a refusal of the server holds calls back, and those of other budgets go on
 
 test('what the organisation has left is learned', () => {
   const clock = new Clock();
-  const limiter = new Limiter(clock.now, undefined, () => 0);
+  const limiter = new Limiter(clock.now);
   limiter.acquire('tasks.list').answered(new Response('', { headers: { RateLimit: '"org";r=0;t=3' } }));
   expect(refused(() => limiter.acquire('tasks.list'))).toMatchObject({ violated: ['org'], retryAt: 3000 });
 });

@@ -2,14 +2,14 @@ import { budgets, charges } from '../contract/budgets';
 import { now as pageNow } from './clock';
 import type { Limits, RouteId } from './contract';
 import { Failure } from './failure';
-import { parseQuotas } from './headers';
+import { parseQuotas, type Quotas } from './headers';
 import type { Slot } from './slidinglog';
 import { type Allowance, longer, type Mark, type View, Window } from './window';
 
 /** The slots of one call, to be settled once, by whichever end it comes to. */
 export interface Ticket {
-  /** The answer is in: the server counted the call no later than now. */
-  answered(response: Pick<Response, 'status' | 'headers'>): void;
+  /** The answer is in: the server counted the call no later than now. waitMs is the wait of a refusal that says it exactly. */
+  answered(response: Pick<Response, 'status' | 'headers'>, waitMs?: number | null): void;
   /** No answer came, and the call may still arrive. */
   failed(): void;
   /** The call never left. */
@@ -34,7 +34,8 @@ const unsaidWaitMs = 1000;
  * refusal nothing leaves before its time, and then one call tries.
  *
  * It is the limiter of mobileclient, and api/testdata/limiter.json holds both to the same decisions. What is not here is
- * what a page does not need: the address's budget, since limits.get goes first, and calls that wait or skip.
+ * what a page does not need: the address's budget, since limits.get goes first; calls that wait or skip; and jitter, since
+ * people press a button when it says so.
  */
 export class Limiter {
   private readonly windows: Map<string, Window>;
@@ -43,9 +44,8 @@ export class Limiter {
   constructor(
     private readonly now: () => number = pageNow,
     allowances: readonly Allowance[] = ofContract(),
-    jitter: (waitMs: number) => number = upwards,
   ) {
-    this.windows = new Map(allowances.map((allowance) => [allowance.name, new Window(allowance, jitter)]));
+    this.windows = new Map(allowances.map((allowance) => [allowance.name, new Window(allowance)]));
   }
 
   /** Takes a slot of every budget that the route charges, or of none, and throws the refusal that the server would send. */
@@ -99,10 +99,10 @@ class Held implements Ticket {
     this.slots = windows.map((window) => window.hold(now(), this));
   }
 
-  answered({ status, headers }: Pick<Response, 'status' | 'headers'>): void {
-    this.learn(status, headers);
+  answered({ status, headers }: Pick<Response, 'status' | 'headers'>, waitMs: number | null = null): void {
+    this.learn(status, headers, waitMs ?? retryAfterMs(headers) ?? unsaidWaitMs);
     // What is replayed was charged when it was first answered.
-    const replayed = headers.get('Idempotency-Replayed') !== null;
+    const replayed = status >= 200 && status < 300 && headers.get('Idempotency-Replayed') !== null;
     this.settle((window, slot) => (replayed ? window.giveBack(slot) : window.start(slot, this.now())));
   }
 
@@ -123,17 +123,24 @@ class Held implements Ticket {
     });
   }
 
-  private learn(status: number, headers: Headers): void {
+  private learn(status: number, headers: Headers, waitMs: number): void {
     const quotas = parseQuotas(headers);
     this.windows.forEach((window, i) => {
       window.learn(this.now(), quotas, this.number, this.marks[i] as Mark);
     });
     if (status !== 429) return;
-    // It is about the budgets that have nothing left, or about all if it names none.
-    const spent = this.windows.filter((window) => window.spent(quotas));
-    for (const window of spent.length > 0 ? spent : this.windows) {
-      window.block(this.now(), retryAfterMs(headers) ?? unsaidWaitMs, quotas, this.last());
+    for (const window of this.refusing(quotas)) {
+      window.block(this.now(), waitMs, quotas, this.last());
     }
+  }
+
+  // A 429 is about the budgets that have nothing left; else about the metered ones, which refuse with less left than the call
+  // may use; else, if it says nothing of either, about all.
+  private refusing(quotas: Quotas): Window[] {
+    const spent = this.windows.filter((window) => window.remaining(quotas) === 0);
+    if (spent.length > 0) return spent;
+    const metered = this.windows.filter((window) => window.metered && window.remaining(quotas) !== undefined);
+    return metered.length > 0 ? metered : this.windows;
   }
 }
 
@@ -141,11 +148,6 @@ class Held implements Ticket {
 function retryAfterMs(headers: Headers): number | null {
   const text = headers.get('Retry-After')?.trim() ?? '';
   return /^\d+$/.test(text) ? Number(text) * 1000 : null;
-}
-
-// Whoever comes before the time that the server named is refused again, so jitter only adds.
-function upwards(waitMs: number): number {
-  return Math.random() * Math.min(Math.max(waitMs / 4, 1), 2000);
 }
 
 interface Row {
@@ -161,7 +163,7 @@ function ofContract(rows: readonly Row[] = budgets): Allowance[] {
   const mine = rows.filter(({ per }) => per === 'user' || per === 'organisation');
   return mine.map(({ name, per, algorithm, metered = false, limit, windowSeconds }) => {
     const learned = per !== 'user' || algorithm !== 'sliding-window' || metered;
-    return { name, limit, windowMs: windowSeconds * 1000, learned };
+    return { name, limit, windowMs: windowSeconds * 1000, learned, metered };
   });
 }
 

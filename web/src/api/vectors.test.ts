@@ -7,7 +7,7 @@ import { Limiter, type Snapshot, type Ticket } from './limiter';
 // The file that mobileclient's own test writes from its mirror; see mobileclient/vectors_test.go.
 interface Case {
   name: string;
-  budgets: { name: string; limit: number; windowMs: number; learned?: boolean }[];
+  budgets: { name: string; limit: number; windowMs: number; learned?: boolean; metered?: boolean }[];
   steps: Step[];
 }
 
@@ -35,12 +35,8 @@ class Player {
   private asked: Snapshot | undefined;
 
   constructor(private readonly budgets: Case['budgets']) {
-    const allowances = budgets.map((budget) => ({ learned: false, ...budget }));
-    this.limiter = new Limiter(
-      () => this.at,
-      allowances,
-      () => 0,
-    );
+    const allowances = budgets.map((budget) => ({ learned: false, metered: false, ...budget }));
+    this.limiter = new Limiter(() => this.at, allowances);
   }
 
   /** Does a step, and gives its decision if it has one. */

@@ -9,6 +9,8 @@ export interface Allowance {
   windowMs: number;
   /** Others share the budget, or its cost varies: it is not counted here, only what answers say of it holds back. */
   learned: boolean;
+  /** A call costs more than one unit, so that it may refuse with some left. */
+  metered: boolean;
 }
 
 /** What a budget says to one more call. */
@@ -80,16 +82,17 @@ export class Window {
   private acquired = 0;
   private flying = 0;
 
-  constructor(
-    private readonly allowance: Allowance,
-    private readonly jitter: (waitMs: number) => number,
-  ) {
+  constructor(private readonly allowance: Allowance) {
     this.limit = allowance.limit;
     this.log = allowance.learned ? null : new SlidingLog(allowance.windowMs * (1 + guard));
   }
 
   get name(): string {
     return this.allowance.name;
+  }
+
+  get metered(): boolean {
+    return this.allowance.metered;
   }
 
   look(now: number): View {
@@ -144,16 +147,17 @@ export class Window {
     if (service) this.take(now, service.remaining, (service.resetSeconds ?? 0) * 1000, mark, 1);
   }
 
-  /** The server has nothing left of the budget. */
-  spent(quotas: Quotas): boolean {
-    return this.service(quotas)?.remaining === 0;
+  /** What the server says is left of the budget; undefined if it does not say. */
+  remaining(quotas: Quotas): number | undefined {
+    return this.service(quotas)?.remaining;
   }
 
-  /** Holds back for the wait of a refusal, or less if the budget's own reset is before it, and until a later call is answered. */
+  /** Holds back for the wait of a refusal, or less if the budget is spent and more comes before it, and until a later call is answered. */
   block(now: number, waitMs: number, quotas: Quotas, last: number): void {
-    const reset = this.service(quotas)?.resetSeconds ?? null;
+    const said = this.service(quotas);
+    const reset = said?.remaining === 0 ? said.resetSeconds : null;
     const wait = Math.min(waitMs, longestBlockMs, reset === null ? Number.POSITIVE_INFINITY : reset * 1000);
-    const until = now + wait + this.jitter(wait);
+    const until = now + wait;
     this.lesson.until = this.lesson.refused ? Math.max(until, this.lesson.until) : until;
     this.lesson.from = last;
     this.lesson.refused = true;
@@ -184,13 +188,12 @@ export class Window {
   private take(now: number, remaining: number, resetMs: number, mark: Mark, own: number): void {
     const quota = this.lesson.quotaWindowMs > 0 ? this.lesson.quota : this.limit;
     if (this.log && quota - remaining <= mark.used + this.acquired - mark.acquired) return;
-    const reset = Math.min(resetMs, longestBlockMs);
     Object.assign(this.lesson, {
       scarce: true,
       left: remaining,
       mark: mark.acquired + own - mark.flying,
       ends: now + longestBlockMs,
-      until: now + reset + (resetMs > 0 ? this.jitter(resetMs) : 0),
+      until: now + Math.min(resetMs, longestBlockMs),
     });
   }
 
