@@ -141,7 +141,7 @@ func TestExplain(t *testing.T) {
 	for range 2 {
 		e := explained(t, admin, "/limits/user/"+alice.ID, "user")
 		if *e.Limit != 100 || *e.Used != 3 || *e.Remaining != 97 || e.NextMS < 1 || e.Source != api.SourceTable || e.Store != api.InMemory ||
-			e.Mode != api.FailOpen || !e.Enforced || e.Degraded || e.Bound != "never over 100 in any 1m0s; a unit leaves at exactly 1m0s" {
+			e.Mode != api.FailOpen || !e.Enforced || e.Degraded || e.Bound != "never over 100 in any 1m; a unit leaves at exactly 1m" {
 			t.Fatalf("user is explained as %+v", e)
 		}
 	}

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -75,16 +76,29 @@ func (l Limit) Span() time.Duration {
 
 // Bound says in a sentence what the limit promises: how much it admits at most, and how late it may be.
 func (l Limit) Bound() string {
+	window := span(l.Window)
 	switch l.Algorithm {
 	case TokenBucket:
 		return fmt.Sprintf("at most %d and %d a second in any span; exact to the microsecond", l.N, l.Refill)
 	case Segments:
-		return fmt.Sprintf("never over %d in any %v; a unit leaves late by less than %v", l.N, l.Window, l.Window/SegmentCount)
+		return fmt.Sprintf("never over %d in any %s; a unit leaves late by less than %s", l.N, window, span(l.Window/SegmentCount))
 	case FixedWindow:
-		return fmt.Sprintf("at most %d in the %v from the first; up to %d around its end", l.N, l.Window, 2*l.N)
+		return fmt.Sprintf("at most %d in the %s from the first; up to %d around its end", l.N, window, 2*l.N)
 	default:
-		return fmt.Sprintf("never over %d in any %v; a unit leaves at exactly %v", l.N, l.Window, l.Window)
+		return fmt.Sprintf("never over %d in any %s; a unit leaves at exactly %s", l.N, window, window)
 	}
+}
+
+// span spells a duration without the zeros at its end: 1m and not 1m0s.
+func span(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // Check says what is wrong with the limit, or nil.

@@ -14,11 +14,11 @@ func TestLimitInWords(t *testing.T) {
 		span  time.Duration
 		bound string
 	}{
-		{perMinute(100), time.Minute, "never over 100 in any 1m0s; a unit leaves at exactly 1m0s"},
+		{perMinute(100), time.Minute, "never over 100 in any 1m; a unit leaves at exactly 1m"},
 		{
 			ratelimit.Limit{Algorithm: ratelimit.Segments, N: 20_000, Window: 24 * time.Hour},
 			24*time.Hour + 24*time.Minute,
-			"never over 20000 in any 24h0m0s; a unit leaves late by less than 24m0s",
+			"never over 20000 in any 24h; a unit leaves late by less than 24m",
 		},
 		{
 			ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: 10, Refill: 3},
@@ -28,7 +28,7 @@ func TestLimitInWords(t *testing.T) {
 		{
 			ratelimit.Limit{Algorithm: ratelimit.FixedWindow, N: 3, Window: 5 * time.Minute},
 			5 * time.Minute,
-			"at most 3 in the 5m0s from the first; up to 6 around its end",
+			"at most 3 in the 5m from the first; up to 6 around its end",
 		},
 		{ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: ratelimit.MaxLimit, Refill: 100_000}, 10_000_000 * time.Second, "at most 1000000000000 and 100000 a second in any span; exact to the microsecond"},
 	}
