@@ -75,7 +75,7 @@ func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
 }
 
 // subject is whose overrides apply. Nobody's at the edge: it must not cost a look-up, and the budgets there have none.
-func (p payer) subject(budget, user, org string) ratelimit.Subject {
+func (p *payer) subject(budget, user, org string) ratelimit.Subject {
 	s := ratelimit.Subject{Plan: p.plan}
 	if budget == api.BudgetEdge || budget == api.BudgetEdgeCaller {
 		return ratelimit.Subject{}
