@@ -38,13 +38,13 @@ func (h *hasher) name(s string) uint64 {
 	case n > 16:
 		return maphash.String(h.seed, s)
 	case n >= 8:
-		return fold(word(s), h.mix[0]) ^ fold(word(s[n-8:]), h.mix[1]^uint64(n)) //nolint:gosec // Lengths are positive.
+		return fold(word(s), h.mix[0]) ^ fold(word(s[n-8:]), h.mix[1]^uint64(len(s)))
 	default:
 		var x uint64
 		for i := range n {
 			x = x<<8 | uint64(s[i])
 		}
-		return fold(x, h.mix[1]^uint64(n)) //nolint:gosec // Lengths are positive.
+		return fold(x, h.mix[1]^uint64(len(s)))
 	}
 }
 

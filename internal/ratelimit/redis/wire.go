@@ -75,7 +75,7 @@ func encodeTakes(now uint64, decisions []*decision) (keys []string, args []any) 
 			if n < 0 {
 				n, known = len(known), append(known, t)
 			}
-			plan = append(plan, byte(n+1)) //nolint:gosec // At most maxCharges.
+			plan = append(plan, byte(n+1)) // At most maxCharges.
 		}
 		plan = append(plan, 0)
 	}
@@ -89,9 +89,9 @@ func takeArgs(now uint64, known []terms, plan []byte) []any {
 	for i := range known {
 		t := &known[i]
 		b = append(b, t.kind)
-		b = appendUint(b, uint64(t.limit), 6) //nolint:gosec // Checked to be positive, as the cost is.
+		b = appendUint(b, uint64(t.limit), 6) // Checked to be positive, as the cost is.
 		b = appendUint(b, t.span, 6)
-		b = appendUint(b, uint64(t.cost), 6) //nolint:gosec // See above.
+		b = appendUint(b, uint64(t.cost), 6)
 		args = append(args, t.lifetime)
 	}
 	args[0], args[1] = b, plan
