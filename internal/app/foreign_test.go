@@ -203,9 +203,7 @@ func TestForeignProvider(t *testing.T) {
 	i := startForeignIssuer(t)
 	s := servertest.Start(t, i.env())
 	b := newBrowser(t, s, "203.0.113.40")
-	login := b.send("GET", "/api/v1/auth/login?returnTo=/tasks", nil)
-	want(t, login, http.StatusFound)
-	back := follow(t, login.Header.Get("Location"), foreignPublic+"/api/v1/auth/callback")
+	back := follow(t, b.login("/tasks"), foreignPublic+"/api/v1/auth/callback")
 	done := b.send("GET", back.RequestURI(), nil)
 	want(t, done, http.StatusSeeOther)
 	if got := done.Header.Get("Location"); got != "/tasks" {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -36,9 +37,7 @@ func newVisitors(t *testing.T, issuer *foreignIssuer, s *servertest.Server) *vis
 	t.Helper()
 	v := &visitors{issuer: issuer, token: issuer.tokens(t, "mobile").AccessToken, ending: issuer.tokens(t, "mobile").AccessToken}
 	begin := func(b browser) string {
-		login := b.send("GET", "/api/v1/auth/login?returnTo=/tasks", nil)
-		want(t, login, http.StatusFound)
-		return follow(t, login.Header.Get("Location"), foreignPublic+"/api/v1/auth/callback").RequestURI()
+		return follow(t, b.login("/tasks"), foreignPublic+"/api/v1/auth/callback").RequestURI()
 	}
 	for i, b := range []*browser{&v.reader, &v.renewer, &v.leaver} {
 		*b = newBrowser(t, s, fmt.Sprint("203.0.113.", 1+i))
@@ -168,7 +167,12 @@ func TestOutages(t *testing.T) {
 			t.Parallel()
 			s, v := o.begin(t)
 			for _, visit := range visits() {
-				columns[i] = append(columns[i], cell(t, visit.send(t, s, v)))
+				resp := visit.send(t, s, v)
+				// A machine that is too busy to count in time is not what is tried here.
+				for tries := 0; o.name != "PostgreSQL" && tries < 20 && bytes.Contains(resp.Body, []byte(api.CodeLimiterUnavailable)); tries++ {
+					resp = visit.send(t, s, v)
+				}
+				columns[i] = append(columns[i], cell(t, resp))
 			}
 		})
 	}
