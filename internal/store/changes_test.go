@@ -382,3 +382,42 @@ func TestSignInAfterARevocation(t *testing.T) {
 	wantErr(t, signIn(after, "other"), nil)
 	wantErr(t, signIn(after, "ended"), store.ErrConflict)
 }
+
+// A sign-in prunes sessions that have expired, and a revocation at the same moment ends sessions of the same user: each
+// must not hold what the other waits for.
+func TestSignInWhileRevoking(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	s := storetest.Open(t, store.Config{URL: url})
+	member := ensure(t, s, alice())
+	must(s.CreateSession(t.Context(), newSession(member, "old")))(t)
+	execute(t, url, "UPDATE sessions SET expires_at = now()")
+
+	revoking := must(connect(t, url).Begin(t.Context()))(t)
+	must(revoking.Exec(t.Context(), "SELECT pg_advisory_xact_lock(hashtextextended(issuer || ' ' || subject, 0)) FROM users"))(t)
+	signedIn := make(chan error)
+	go func() {
+		_, err := s.CreateSession(t.Context(), newSession(member, "new"))
+		signedIn <- err
+	}()
+	awaitLockWaiters(t, url, 1)
+	if _, err := revoking.Exec(t.Context(), "DELETE FROM sessions WHERE user_id = $1", member.UserID); err != nil {
+		t.Errorf("revoking: %v", err)
+	}
+	commit(t, revoking)
+	if err := <-signedIn; err != nil {
+		t.Errorf("signing in: %v", err)
+	}
+}
+
+// awaitLockWaiters waits until so many statements of the database wait for an advisory lock.
+func awaitLockWaiters(t *testing.T, url string, n int) {
+	t.Helper()
+	conn := connect(t, url)
+	for waiting := 0; waiting < n; {
+		const count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'"
+		if err := conn.QueryRow(t.Context(), count).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

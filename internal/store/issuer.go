@@ -86,17 +86,17 @@ func (s *Store) addIDPKey(ctx context.Context, key []byte, rules IDPKeyRules) er
 // PutIDPGrant keeps a grant. ErrConflict: its family has been revoked, or its hash is not new.
 func (s *Store) PutIDPGrant(ctx context.Context, g IDPGrant) error {
 	return all(ctx, s, "keep grant", func(ctx context.Context, q *dbgen.Queries) error {
-		if err := q.PruneIDPGrants(ctx); err != nil {
-			return err
-		}
 		if err := q.LockInTransaction(ctx, g.Family.String()); err != nil {
 			return err
 		}
 		added, err := q.AddIDPGrant(ctx, dbgen.AddIDPGrantParams(g.row()))
-		if err == nil && added == 0 {
+		if err != nil {
+			return err
+		}
+		if added == 0 {
 			return ErrConflict
 		}
-		return err
+		return q.PruneIDPGrants(ctx) // Last: whoever holds rows must not wait for the lock that revoking takes first.
 	})
 }
 

@@ -80,21 +80,22 @@ func (s *Store) TakeLogin(ctx context.Context, stateHash []byte) (Login, error) 
 
 // CreateSession begins a session. ErrNotFound: the user is gone. ErrConflict: what the sign-in stands on was revoked
 // after it had begun.
+//
+// What has expired is pruned last: whoever holds rows of sessions must not wait for the locks that revoking takes first.
 func (s *Store) CreateSession(ctx context.Context, n NewSession) (Session, error) {
 	var session Session
 	err := all(ctx, s, "make session", func(ctx context.Context, q *dbgen.Queries) error {
-		if err := q.PruneSessions(ctx); err != nil {
-			return err
-		}
 		if err := n.checkRevoked(ctx, q); err != nil {
 			return err
 		}
 		if err := q.CreateSession(ctx, n.params()); err != nil {
 			return err
 		}
-		row, err := findSession(ctx, q, n.TokenHash, n.IdleFor)
-		session = row
-		return err
+		var err error
+		if session, err = findSession(ctx, q, n.TokenHash, n.IdleFor); err != nil {
+			return err
+		}
+		return q.PruneSessions(ctx)
 	})
 	return session, err
 }
