@@ -3,7 +3,10 @@ INSERT INTO limiter_processes (id, hash, settings, seen_at) VALUES (@id, @hash, 
 ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, settings = excluded.settings, seen_at = excluded.seen_at;
 
 -- name: ForgetDeadProcesses :exec
-DELETE FROM limiter_processes WHERE seen_at < clock_timestamp() - @live_for::interval;
+-- One that is just announcing itself again is passed over: two of them must not wait for each other.
+DELETE FROM limiter_processes WHERE limiter_processes.id IN (
+    SELECT p.id FROM limiter_processes p WHERE p.seen_at < clock_timestamp() - @live_for::interval FOR UPDATE SKIP LOCKED
+);
 
 -- name: DisagreeingProcesses :many
 -- One of each hash. A few are enough to say what is wrong.

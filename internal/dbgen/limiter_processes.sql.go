@@ -60,9 +60,12 @@ func (q *Queries) DisagreeingProcesses(ctx context.Context, hash string) ([]Disa
 }
 
 const forgetDeadProcesses = `-- name: ForgetDeadProcesses :exec
-DELETE FROM limiter_processes WHERE seen_at < clock_timestamp() - $1::interval
+DELETE FROM limiter_processes WHERE limiter_processes.id IN (
+    SELECT p.id FROM limiter_processes p WHERE p.seen_at < clock_timestamp() - $1::interval FOR UPDATE SKIP LOCKED
+)
 `
 
+// One that is just announcing itself again is passed over: two of them must not wait for each other.
 func (q *Queries) ForgetDeadProcesses(ctx context.Context, liveFor time.Duration) error {
 	_, err := q.db.Exec(ctx, forgetDeadProcesses, liveFor)
 	return err

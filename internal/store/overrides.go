@@ -120,7 +120,7 @@ type Allowance struct {
 	// Refill and Enforce are nil where weaker sources decide.
 	Refill  *int64
 	Enforce *bool
-	// ExpiresIn is how long it still counts; nil is for ever.
+	// ExpiresIn is how long it still counts, a century for more than that; nil is for ever.
 	ExpiresIn *time.Duration
 }
 
@@ -136,11 +136,18 @@ func (s *Store) Allowances(ctx context.Context, scope, subject string) ([]Allowa
 			Budget: row.Budget, Limit: row.Allowance, Unlimited: row.Unlimited, Refill: row.Refill, Enforce: row.Enforce,
 		}
 		if row.SecondsLeft != nil {
-			left := time.Duration(*row.SecondsLeft * float64(time.Second))
+			left := spanOf(*row.SecondsLeft)
 			allowances[i].ExpiresIn = &left
 		}
 	}
 	return allowances, err
+}
+
+// longest stands for every longer span: an override may expire in the year 9999, and a Duration ends after 292 years.
+const longest = 100 * 365 * 24 * time.Hour
+
+func spanOf(seconds float64) time.Duration {
+	return time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
 }
 
 // change tells every process whose allowances are others now.
@@ -154,8 +161,12 @@ func ReadOverridden(change string) (scope, subject string) {
 	return scope, subject
 }
 
-// lockOverride returns what is there, for the audit; nil where there is nothing.
+// lockOverride returns what is there, for the audit; nil where there is nothing. Whoever sets the same one waits, also
+// where there is no row yet that could be locked.
 func lockOverride(ctx context.Context, q *dbgen.Queries, t Target) (any, error) {
+	if err := q.LockInTransaction(ctx, "override "+t.Scope+"/"+t.Subject+"/"+t.Budget); err != nil {
+		return nil, err
+	}
 	row, err := q.LockOverride(ctx, dbgen.LockOverrideParams(t))
 	if none, err := absent(err); none || err != nil {
 		return nil, err

@@ -124,6 +124,30 @@ func TestOverrides(t *testing.T) {
 	checkAudit(t, s, `{"limit":7,"unlimited":false,"reason":"less"}`)
 }
 
+// Of administrators who set the same override at once each finds what the one before has set: nothing is replaced that
+// the audit does not name.
+func TestOverridesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	member := ensure(t, s, alice())
+	const writers = 8
+	_, errs := together(writers, func(i int) (store.SetOverride, error) {
+		return s.PutOverride(t.Context(), act(member.UserID), store.Override{
+			Target: store.Target{Scope: "plan", Subject: "team", Budget: "user"}, Limit: new(int64(i)), Reason: "asked for it",
+		})
+	})
+	if succeeded(errs) != writers {
+		t.Fatal(errs)
+	}
+	seen := map[string]bool{}
+	for _, e := range must(s.ListAudit(t.Context(), store.Page{Limit: 2 * writers}))(t) {
+		seen[string(e.Before)] = true
+	}
+	if len(seen) != writers {
+		t.Errorf("%d of %d entries of the audit have a before of their own: %v", len(seen), writers, seen)
+	}
+}
+
 // checkAudit looks at what TestOverrides has done: set, replaced, ended.
 func checkAudit(t *testing.T, s *store.Store, first string) {
 	t.Helper()
@@ -164,8 +188,8 @@ func TestAllowances(t *testing.T) {
 	t.Parallel()
 	s := storetest.New(t)
 	member := ensure(t, s, alice())
-	past := time.Now().Add(-time.Minute)
-	for subject, expires := range map[string]*time.Time{"team": nil, "enterprise": &past} {
+	past, far := time.Now().Add(-time.Minute), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	for subject, expires := range map[string]*time.Time{"team": nil, "enterprise": &past, "free": &far} {
 		must(s.PutOverride(t.Context(), act(member.UserID), store.Override{
 			Target: store.Target{Scope: "plan", Subject: subject, Budget: "tasks.export"}, Limit: new(int64(99)), ExpiresAt: expires,
 		}))(t)
@@ -183,6 +207,9 @@ func TestAllowances(t *testing.T) {
 	}
 	if got := limits("enterprise"); !slices.Equal(got, []int64{60}) {
 		t.Errorf("enterprise has %v, want its own number alone", got)
+	}
+	if a := must(s.Allowances(t.Context(), "plan", "free"))(t); len(a) != 1 || *a[0].ExpiresIn < 99*365*24*time.Hour {
+		t.Errorf("what ends in the year 9999 is %+v", a)
 	}
 	list := must(s.ListOverrides(t.Context(), store.Target{Scope: "plan", Subject: "enterprise"}, store.Page{Limit: 5}))(t)
 	if len(list) != 1 || !list[0].Expired || list[0].Name != "enterprise" {
