@@ -76,8 +76,13 @@ type row struct {
 	until time.Time
 }
 
-// A flight is one read under way, which others wait for.
-type flight struct{ landed chan struct{} }
+// A flight is one read under way, which others wait for who came before the next change was told of.
+type flight struct {
+	epoch uint64
+	// rows is what it found, once landed is closed.
+	landed chan struct{}
+	rows   map[string][]row
+}
 
 // New makes a Book that knows nothing yet.
 func New(cfg Config) *Book {
@@ -185,42 +190,55 @@ func (b *Book) read(ctx context.Context, now time.Time, key subject) map[string]
 		b.mu.Unlock()
 		return e.rows
 	}
-	if f := b.flights[key]; f != nil {
+	if f := b.flights[key]; f != nil && f.epoch == b.epoch {
 		b.mu.Unlock()
 		return b.await(ctx, f, key)
 	}
-	f := &flight{landed: make(chan struct{})}
+	f := &flight{epoch: b.epoch, landed: make(chan struct{})}
 	b.flights[key] = f
-	epoch := b.epoch
 	b.mu.Unlock()
-	return b.fly(ctx, f, key, epoch)
+	return b.fly(ctx, f, key)
 }
 
-// fly makes the read. What was told to change meanwhile may or may not be in it, so such a read is stale at once.
-func (b *Book) fly(ctx context.Context, f *flight, key subject, epoch uint64) map[string][]row {
+// fly makes the read.
+func (b *Book) fly(ctx context.Context, f *flight, key subject) map[string][]row {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()
 	began := b.cfg.Now()
-	e := &entry{until: b.cfg.Now().Add(retryAfter), epoch: epoch}
 	allowances, err := b.cfg.Load(ctx, key.scope, key.id)
-	if err == nil {
-		e.rows, e.until = rowsOf(allowances, began), began.Add(b.cfg.Hold)
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.report(err)
-	if last := b.held(key); err != nil {
-		e.epoch = b.epoch // Whatever changed: it is not to be had for now.
-		if last != nil {
-			e.rows = last.rows
-		}
-	} else if b.epoch != epoch {
-		e.until = time.Time{}
+	if err != nil {
+		b.keepLast(f, key, began.Add(retryAfter))
+	} else {
+		f.rows = rowsOf(allowances, began)
+		b.keepRead(f, key, began)
 	}
-	b.keep(key, e)
-	delete(b.flights, key)
+	if b.flights[key] == f {
+		delete(b.flights, key)
+	}
 	close(f.landed)
-	return e.rows
+	return f.rows
+}
+
+// keepLast goes on with what was last known. Whatever changed since is not to be had for now.
+func (b *Book) keepLast(f *flight, key subject, until time.Time) {
+	if last := b.held(key); last != nil {
+		f.rows = last.rows
+	}
+	b.keep(key, &entry{rows: f.rows, until: until, epoch: b.epoch})
+}
+
+// keepRead holds what was read. What was told to change meanwhile may or may not be in it, so such a read is stale at once,
+// and nothing beside a later one.
+func (b *Book) keepRead(f *flight, key subject, began time.Time) {
+	switch {
+	case b.epoch == f.epoch:
+		b.keep(key, &entry{rows: f.rows, until: began.Add(b.cfg.Hold), epoch: f.epoch})
+	case !b.fresh(b.held(key), began):
+		b.keep(key, &entry{rows: f.rows, epoch: f.epoch})
+	}
 }
 
 // report tells once of each time in which reads fail.
@@ -234,6 +252,7 @@ func (b *Book) report(err error) {
 func (b *Book) await(ctx context.Context, f *flight, key subject) map[string][]row {
 	select {
 	case <-f.landed:
+		return f.rows
 	case <-ctx.Done():
 	}
 	b.mu.Lock()

@@ -51,6 +51,12 @@ func (d *database) set(key string, rows ...store.Allowance) {
 	d.rows[key] = rows
 }
 
+func (d *database) hold(gate chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gate = gate
+}
+
 func (d *database) fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -267,6 +273,37 @@ func TestChangeDuringARead(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who comes after a change was told of does not wait for a read that was under way before it, and what that finds does not
+// displace what is read since.
+func TestReadAfterAChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDatabase()
+		before, after := make(chan struct{}), make(chan struct{})
+		d.gate = before
+		b := d.book()
+		bob := ratelimit.Subject{User: "bob"}
+		go b.Resolve(t.Context(), user(), bob)
+		synctest.Wait() // It has read, and its answer is on its way.
+		d.set("user/bob", limitOf(9))
+		d.hold(after)
+		b.Forget("user", "bob")
+		late := make(chan ratelimit.Setting, 1)
+		go func() { late <- b.Resolve(t.Context(), user(), bob) }()
+		synctest.Wait()
+		close(after)
+		if got := <-late; got.Limit.N != 9 {
+			t.Errorf("after the change %+v", got)
+		}
+		close(before)
+		synctest.Wait()
+		asked := d.total()
+		if got := b.Resolve(t.Context(), user(), bob); got.Limit.N != 9 || d.total() != asked {
+			t.Errorf("after the read from before the change has landed: %+v, with %d more reads", got, d.total()-asked)
+		}
+	})
 }
 
 // While the database does not answer the last known applies, it is asked again each second and not more often, and that
