@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -41,6 +42,41 @@ func (s *server) budgets(rows []budgetfile.Row) []ratelimit.Budget {
 		}
 	}
 	return budgets
+}
+
+// checkedBudgets are budgets that this server can keep: where they are counted is not said by the rows alone.
+func (s *server) checkedBudgets(rows []budgetfile.Row) ([]ratelimit.Budget, error) {
+	budgets := s.budgets(rows)
+	if err := errors.Join(checkCosts(budgets), checkPlaces(budgets, api.Routes())); err != nil {
+		return nil, err
+	}
+	return budgets, nil
+}
+
+// checkPlaces says which budgets that are decided together would be counted in different stores, and which one fails closed
+// in a memory that cannot fail. Both come of REDIS_URL, without which rows move.
+func checkPlaces(budgets []ratelimit.Budget, routes []api.Route) error {
+	stores := make(map[string]string, len(budgets))
+	var faults []error
+	for _, b := range budgets {
+		stores[b.Name] = b.Store
+		if b.OnFailure == ratelimit.Closed && b.Store == string(api.InMemory) {
+			faults = append(faults, fmt.Errorf("the budget %s fails closed, and would be counted in memory, which each process forgets by itself: set REDIS_URL, or onFailure to local or open", b.Name))
+		}
+	}
+	said := map[string]bool{}
+	for _, route := range routes {
+		for _, name := range route.Charges() {
+			first := route.Charges()[0]
+			if stores[name] == stores[first] || said[first+name] {
+				continue
+			}
+			said[first+name] = true
+			faults = append(faults, fmt.Errorf("the budgets %s and %s are decided together, by %s, and would be counted in %s and %s: set REDIS_URL, or onFailure so that neither or both fail closed",
+				first, name, route.ID, stores[first], stores[name]))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // place is where a row is counted here: the edge where EDGE_STORE says, a closed one never in memory, which each process
@@ -149,8 +185,8 @@ func (s *server) readBudgetsAnew() error {
 	if err != nil {
 		return err
 	}
-	budgets := s.budgets(rows)
-	if err := checkCosts(budgets); err != nil {
+	budgets, err := s.checkedBudgets(rows)
+	if err != nil {
 		return err
 	}
 	return s.limiter.Reload(budgets)

@@ -142,8 +142,8 @@ func (s *server) makeLimiter(ctx context.Context) error {
 		return err
 	}
 	s.allowances = allowance.New(allowance.Config{Load: s.store.Allowances, Failed: s.allowancesUnread})
-	budgets := s.budgets(rows)
-	if err := checkCosts(budgets); err != nil {
+	budgets, err := s.checkedBudgets(rows)
+	if err != nil {
 		return err
 	}
 	s.limiter, err = ratelimit.New(ratelimit.Config{
