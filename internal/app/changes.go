@@ -52,6 +52,9 @@ func (s *server) applyToBudgets(ctx context.Context, changes []store.Change) err
 			if err != nil {
 				return err
 			}
+			if s.limiter.Budget(counter.Budget) == nil {
+				continue // Of a process that is newer: nothing of it is counted here.
+			}
 			if err := s.limiter.ResetHere(ctx, counter.Budget, counter.Group, counter.ID); err != nil {
 				return err
 			}
