@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"unicode/utf8"
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/parse"
@@ -34,9 +35,9 @@ func (s *Server) cost(budget string, r *http.Request) int64 {
 	return 1
 }
 
-// maxPrompt is the most bytes that a valid text and its time zone can have: no unit of UTF-16 takes more than three bytes
-// of JSON, and no zone has a name of more than 64.
-const maxPrompt = 3*api.MaxText + 64
+// maxPrompt is the most bytes that a valid text and its time zone can have: no character takes more than four bytes of JSON
+// once it is cleaned, and no zone has a name of more than 64.
+const maxPrompt = utf8.UTFMax*api.MaxText + 64
 
 // promptBytes is the most that a body of that length can hold of text and time zone; below 0 stands for an unknown one.
 func promptBytes(length int64) int64 {
