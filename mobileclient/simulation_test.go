@@ -21,7 +21,7 @@ import (
 	"example.com/gatehouse/internal/ratelimit/memory"
 )
 
-var full = flag.Bool("full", false, "simulate at full size, as make simulate does: 50 seeds of 20 minutes") //nolint:gochecknoglobals // A flag.
+var full = flag.Bool("full", false, "simulate at full size, as make simulate does: 50 seeds of 20 minutes")
 
 // size is how many seeds are run, each for how many minutes. The smaller one, which every test run has, holds each
 // combination of circumstances once.

@@ -19,10 +19,10 @@ import (
 	"example.com/gatehouse/internal/slidinglog"
 )
 
-var update = flag.Bool("update", false, "write api/testdata/limiter.json anew") //nolint:gochecknoglobals // A flag.
+var update = flag.Bool("update", false, "write api/testdata/limiter.json anew")
 
 // vectorFile holds what the limiters in Go and in TypeScript must both do. Times are milliseconds.
-var vectorFile = filepath.Join("..", "api", "testdata", "limiter.json") //nolint:gochecknoglobals // A constant.
+var vectorFile = filepath.Join("..", "api", "testdata", "limiter.json")
 
 // A vectorCase is one history of a limiter: what happened to it, when, and what it said.
 type vectorCase struct {
@@ -278,60 +278,84 @@ func handWritten() []vectorCase {
 			acquire(100, 7, wait(60_510, "a", "b"), "a", "b"),
 		}},
 		{"what never left is given back, what may still arrive is held longer", two, []vectorStep{
-			acquire(0, 1, pass, "a"), acquire(0, 2, pass, "a"), {At: 100, Do: "return", Call: 1}, acquire(100, 3, pass, "a"),
-			{At: 200, Do: "fail", Call: 2}, answer(200, 3), acquire(1210, 4, pass, "a"), acquire(1210, 5, wait(1010, "a"), "a"),
+			acquire(0, 1, pass, "a"), acquire(0, 2, pass, "a"),
+			{At: 100, Do: "return", Call: 1},
+			acquire(100, 3, pass, "a"),
+			{At: 200, Do: "fail", Call: 2},
+			answer(200, 3), acquire(1210, 4, pass, "a"), acquire(1210, 5, wait(1010, "a"), "a"),
 			answer(1210, 4), acquire(11_209, 6, pass, "a"), acquire(11_209, 7, wait(1, "a"), "a"), acquire(11_210, 7, pass, "a"),
 		}},
 		{"a refusal blocks until Retry-After, then one probes", two, []vectorStep{
-			acquire(0, 1, pass, "b"), {At: 50, Do: "answer", Call: 1, Status: 429, RateLimit: `"b";r=0;t=20`, RetryAfter: "20"},
+			acquire(0, 1, pass, "b"),
+			{At: 50, Do: "answer", Call: 1, Status: 429, RateLimit: `"b";r=0;t=20`, RetryAfter: "20"},
 			acquire(60, 2, wait(19_990, "b"), "a", "b"), acquire(60, 2, pass, "a"), acquire(20_049, 3, wait(1, "b"), "b"),
 			acquire(20_050, 3, pass, "b"), acquire(20_051, 4, wait(1000, "b"), "b"), answer(20_100, 3), acquire(20_101, 4, pass, "b"),
 		}},
 		{"a probe that is lost lets another try, one that is refused blocks again", two, []vectorStep{
-			acquire(0, 1, pass, "b"), {At: 0, Do: "answer", Call: 1, Status: 429, RetryAfter: "5"},
-			acquire(5000, 2, pass, "b"), {At: 5010, Do: "return", Call: 2}, acquire(5020, 3, pass, "b"),
-			{At: 5030, Do: "answer", Call: 3, Status: 429, RetryAfter: "7"}, acquire(12_029, 4, wait(1, "b"), "b"), acquire(12_030, 4, pass, "b"),
+			acquire(0, 1, pass, "b"),
+			{At: 0, Do: "answer", Call: 1, Status: 429, RetryAfter: "5"},
+			acquire(5000, 2, pass, "b"),
+			{At: 5010, Do: "return", Call: 2},
+			acquire(5020, 3, pass, "b"),
+			{At: 5030, Do: "answer", Call: 3, Status: 429, RetryAfter: "7"},
+			acquire(12_029, 4, wait(1, "b"), "b"), acquire(12_030, 4, pass, "b"),
 		}},
 		{"a block of hours is probed after a minute, one without Retry-After after a second", two, []vectorStep{
-			acquire(0, 1, pass, "a"), {At: 0, Do: "answer", Call: 1, Status: 429, RetryAfter: "18000"},
-			acquire(59_999, 2, wait(1, "a"), "a"), acquire(60_000, 2, pass, "a"), {At: 60_000, Do: "answer", Call: 2, Status: 429},
+			acquire(0, 1, pass, "a"),
+			{At: 0, Do: "answer", Call: 1, Status: 429, RetryAfter: "18000"},
+			acquire(59_999, 2, wait(1, "a"), "a"), acquire(60_000, 2, pass, "a"),
+			{At: 60_000, Do: "answer", Call: 2, Status: 429},
 			acquire(60_999, 3, wait(1, "a"), "a"), acquire(61_000, 3, pass, "a"),
 		}},
 		{"what others spent is set aside", two, []vectorStep{
-			acquire(0, 1, pass, "b"), {At: 10, Do: "answer", Call: 1, Status: 200, Policy: `"b";q=3;w=60`, RateLimit: `"b";r=1;t=30`},
+			acquire(0, 1, pass, "b"),
+			{At: 10, Do: "answer", Call: 1, Status: 200, Policy: `"b";q=3;w=60`, RateLimit: `"b";r=1;t=30`},
 			acquire(20, 2, pass, "b"), acquire(30, 3, wait(29_980, "b"), "b"), acquire(30_010, 3, pass, "b"),
 		}},
 		{"an older answer teaches nothing", two, []vectorStep{
 			acquire(0, 1, pass, "b"), acquire(1, 2, pass, "b"), answer(5, 2),
-			{At: 9, Do: "answer", Call: 1, Status: 200, RateLimit: `"b";r=0;t=30`}, acquire(10, 3, pass, "b"),
+			{At: 9, Do: "answer", Call: 1, Status: 200, RateLimit: `"b";r=0;t=30`},
+			acquire(10, 3, pass, "b"),
 		}},
 		{"a policy lowers, and one of a longer window is shared out", two, []vectorStep{
-			acquire(0, 1, pass, "b"), {At: 0, Do: "answer", Call: 1, Status: 200, Policy: `"b";q=2;w=60`, RateLimit: `"b";r=1;t=60`},
+			acquire(0, 1, pass, "b"),
+			{At: 0, Do: "answer", Call: 1, Status: 200, Policy: `"b";q=2;w=60`, RateLimit: `"b";r=1;t=60`},
 			acquire(1, 2, pass, "b"), acquire(2, 3, wait(60_598, "b"), "b"),
-			{At: 3, Do: "answer", Call: 2, Status: 200, Policy: `"b";q=9;w=120`}, acquire(4, 3, pass, "b"), acquire(5, 4, wait(60_595, "b"), "b"),
+			{At: 3, Do: "answer", Call: 2, Status: 200, Policy: `"b";q=9;w=120`},
+			acquire(4, 3, pass, "b"), acquire(5, 4, wait(60_595, "b"), "b"),
 		}},
 		{"malformed headers teach nothing", two, []vectorStep{
-			acquire(0, 1, pass, "b"), {At: 0, Do: "answer", Call: 1, Status: 200, Policy: `"b";q=-1;w=60`, RateLimit: `"b";r=0;t=`, RetryAfter: "soon"},
-			acquire(0, 2, pass, "b"), {At: 0, Do: "answer", Call: 2, Status: 429, RateLimit: `"b";r=0, ,`, RetryAfter: "1.5"},
+			acquire(0, 1, pass, "b"),
+			{At: 0, Do: "answer", Call: 1, Status: 200, Policy: `"b";q=-1;w=60`, RateLimit: `"b";r=0;t=`, RetryAfter: "soon"},
+			acquire(0, 2, pass, "b"),
+			{At: 0, Do: "answer", Call: 2, Status: 429, RateLimit: `"b";r=0, ,`, RetryAfter: "1.5"},
 			acquire(999, 3, wait(1, "b"), "b"), acquire(1000, 3, pass, "b"),
 		}},
 		{"a replay costs nothing", two, []vectorStep{
 			acquire(0, 1, pass, "b"), acquire(0, 2, pass, "b"), acquire(0, 3, pass, "b"),
-			{At: 5, Do: "answer", Call: 2, Status: 201, Replayed: true}, acquire(5, 4, pass, "b"), acquire(5, 5, wait(60_600, "b"), "b"),
+			{At: 5, Do: "answer", Call: 2, Status: 201, Replayed: true},
+			acquire(5, 4, pass, "b"), acquire(5, 5, wait(60_600, "b"), "b"),
 		}},
 		{"a limit of 0 is never waited for, and limits.get raises and lowers", []vectorBudget{{Name: "a", Limit: 0, WindowMS: 1000}}, []vectorStep{
-			acquire(0, 1, &vectorWant{Refusing: []string{"a"}}, "a"), {At: 1, Do: "ask"},
+			acquire(0, 1, &vectorWant{Refusing: []string{"a"}}, "a"),
+			{At: 1, Do: "ask"},
 			{At: 2, Do: "limits", Limits: []vectorLimit{{Name: "a", Limit: new(int64(2)), WindowS: 1, Remaining: new(int64(2)), Enforced: true}}},
-			acquire(3, 1, pass, "a"), acquire(3, 2, pass, "a"), acquire(3, 3, wait(1010, "a"), "a"), {At: 4, Do: "ask"},
-			{At: 5, Do: "limits", Limits: []vectorLimit{{Name: "a", WindowS: 1, Enforced: true}}}, acquire(6, 3, pass, "a"), {At: 7, Do: "ask"},
-			{At: 8, Do: "limits", Limits: []vectorLimit{{Name: "a", Limit: new(int64(1)), WindowS: 1, Remaining: new(int64(1))}}}, acquire(9, 4, pass, "a"),
+			acquire(3, 1, pass, "a"), acquire(3, 2, pass, "a"), acquire(3, 3, wait(1010, "a"), "a"),
+			{At: 4, Do: "ask"},
+			{At: 5, Do: "limits", Limits: []vectorLimit{{Name: "a", WindowS: 1, Enforced: true}}},
+			acquire(6, 3, pass, "a"),
+			{At: 7, Do: "ask"},
+			{At: 8, Do: "limits", Limits: []vectorLimit{{Name: "a", Limit: new(int64(1)), WindowS: 1, Remaining: new(int64(1))}}},
+			acquire(9, 4, pass, "a"),
 		}},
 		{"a budget of others is learned of", []vectorBudget{{Name: "o", Limit: 600, WindowMS: 60_000, Learned: true}}, []vectorStep{
-			acquire(0, 1, pass, "o"), {At: 1, Do: "answer", Call: 1, Status: 200, Policy: `"o";q=600;w=60`, RateLimit: `"o";r=1;t=2`},
+			acquire(0, 1, pass, "o"),
+			{At: 1, Do: "answer", Call: 1, Status: 200, Policy: `"o";q=600;w=60`, RateLimit: `"o";r=1;t=2`},
 			acquire(2, 2, pass, "o"), acquire(3, 3, wait(1998, "o"), "o"), answer(4, 2), acquire(5, 3, pass, "o"),
 		}},
 		{"a metered budget refuses with some left", []vectorBudget{two[1], {Name: "m", Limit: 100, WindowMS: 90_000, Learned: true, Metered: true}}, []vectorStep{
-			acquire(0, 1, pass, "b", "m"), {At: 1, Do: "answer", Call: 1, Status: 429, RateLimit: `"b";r=2;t=60, "m";r=40;t=2`, RetryAfter: "30"},
+			acquire(0, 1, pass, "b", "m"),
+			{At: 1, Do: "answer", Call: 1, Status: 429, RateLimit: `"b";r=2;t=60, "m";r=40;t=2`, RetryAfter: "30"},
 			acquire(2, 2, wait(29_999, "m"), "b", "m"), acquire(2, 2, pass, "b"), acquire(30_001, 3, pass, "b", "m"),
 		}},
 	}
@@ -350,8 +374,11 @@ type author struct {
 // randomCase makes a history by chance. It plays it while it goes, to know which calls are under way.
 func randomCase(seed uint64) vectorCase {
 	a := &author{chance: rand.New(rand.NewPCG(seed, 7)), c: vectorCase{Name: fmt.Sprintf("by chance, %d", seed), Budgets: []vectorBudget{
-		{Name: "burst", Limit: 3, WindowMS: 1000}, {Name: "route", Limit: 8, WindowMS: 10_000}, {Name: "user", Limit: 20, WindowMS: 60_000},
-		{Name: "others", Limit: 60, WindowMS: 60_000, Learned: true}, {Name: "tokens", Limit: 900, WindowMS: 90_000, Learned: true, Metered: true},
+		{Name: "burst", Limit: 3, WindowMS: 1000},
+		{Name: "route", Limit: 8, WindowMS: 10_000},
+		{Name: "user", Limit: 20, WindowMS: 60_000},
+		{Name: "others", Limit: 60, WindowMS: 60_000, Learned: true},
+		{Name: "tokens", Limit: 900, WindowMS: 90_000, Learned: true, Metered: true},
 	}}}
 	a.p = newPlayer(&a.c)
 	for range 60 {
@@ -420,7 +447,7 @@ func (a *author) answer() vectorStep {
 			continue
 		}
 		quota := []int64{b.Limit, b.Limit, b.Limit, b.Limit / 2, 3 * b.Limit}[a.chance.IntN(5)]
-		window := millis(b.WindowMS) * []time.Duration{1, 1, 1, 2}[a.chance.IntN(4)]
+		window := millis(b.WindowMS * []int64{1, 1, 1, 2}[a.chance.IntN(4)])
 		policies = append(policies, api.Policy{Name: b.Name, Quota: quota, Window: window})
 		left, reset := a.chance.Int64N(quota+1), a.chance.Int64N(b.WindowMS/1000+1)
 		services = append(services, api.Service{Name: b.Name, Remaining: left, Reset: time.Duration(reset) * time.Second, HasReset: a.chance.IntN(5) > 0})

@@ -127,23 +127,23 @@ func (f *fuzzer) send(route *routers.Route) bool {
 	f.setHeaders(r)
 	resp, err := f.client.Do(r)
 	if err != nil {
-		f.complain("%s %s: no answer: %v", method, r.URL, err)
+		f.complainf("%s %s: no answer: %v", method, r.URL, err)
 		return true
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		f.complain("%s %s: the answer ends early: %v", method, r.URL, err)
+		f.complainf("%s %s: the answer ends early: %v", method, r.URL, err)
 		return true
 	}
 	f.tally[resp.StatusCode]++
 	if err := f.fault(route, r, resp, body, matches); err != nil {
-		f.complain("%s %s answered %d %.300q: %v", method, r.URL, resp.StatusCode, body, err)
+		f.complainf("%s %s answered %d %.300q: %v", method, r.URL, resp.StatusCode, body, err)
 	}
 	return true
 }
 
-func (f *fuzzer) complain(format string, args ...any) {
+func (f *fuzzer) complainf(format string, args ...any) {
 	f.faults++
 	f.t.Errorf(format, args...)
 }

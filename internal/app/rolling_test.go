@@ -188,6 +188,7 @@ func startLoad(t *testing.T, b *balancer, issuer *servertest.Issuer) *load {
 		callers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				// Another person every twenty requests, so that no budget is met.
+				//nolint:contextcheck // A call that was begun is to end well, though no more are begun.
 				l.call(t, b, issuer.Token(fmt.Sprintf("user-%d-%d", i, n/20), fmt.Sprintf("org-%d", i)), fmt.Sprintf("10.%d.%d.%d", i, n/20/250, n/20%250))
 			}
 		})
@@ -203,6 +204,7 @@ func startLoad(t *testing.T, b *balancer, issuer *servertest.Issuer) *load {
 
 // call reads, then writes, and wants both to succeed.
 func (l *load) call(t *testing.T, b *balancer, token, from string) {
+	t.Helper()
 	client := &http.Client{Transport: servertest.From(from), Timeout: time.Minute}
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		r, err := http.NewRequestWithContext(context.Background(), method, b.URL+"/api/v1/tasks", strings.NewReader(`{"title":"rolled"}`))

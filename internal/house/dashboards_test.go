@@ -78,7 +78,7 @@ var (
 // functions are words of the query language that look like a metric's name.
 var functions = []string{"histogram_quantile", "group_left", "label_replace"}
 
-func (s scrape) faults(query string) []string {
+func (s *scrape) faults(query string) []string {
 	var faults []string
 	labels := []string{"instance", "job"}
 	names := 0

@@ -40,7 +40,7 @@ func TestOperationsListsTheMetrics(t *testing.T) {
 }
 
 // scrapeServer reads the metrics of a server with all that there may be behind it, after a request and a refusal.
-func scrapeServer(t *testing.T) scrape {
+func scrapeServer(t *testing.T) *scrape {
 	t.Helper()
 	s := servertest.Start(t, servertest.Env{"REDIS_URL": redistest.Start(t).URL + "?read_timeout=2s"})
 	s.Do(servertest.Request{Path: "/api/v1/me", Token: s.Token("alice")})
@@ -50,7 +50,7 @@ func scrapeServer(t *testing.T) scrape {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	found := scrape{series: map[string][]map[string]string{}}
+	found := &scrape{series: map[string][]map[string]string{}}
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 		found.read(lines.Text())
 	}

@@ -3,6 +3,7 @@ package mobiletest
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"time"
@@ -90,9 +91,7 @@ func replay(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
 }
 
 func send(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
-	for name, values := range answer.Header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes()) // To memory.
 }
