@@ -48,7 +48,7 @@ compose-test: ## Try docker-compose.yml for real, with Redis and a server killed
 .PHONY: test
 test: ## Run every test: Go with the race detector, then the web page's
 	@bash scripts/setup go compiler postgresql redis node
-	go test -race ./...
+	go test -race -timeout 20m ./...
 	@$(MAKE) --no-print-directory test-web
 
 .PHONY: test-web
