@@ -129,10 +129,19 @@ func (f *feed) state() (time.Time, <-chan struct{}) {
 	return f.fresh, f.looked
 }
 
+// connected lets who asks wait for the first look, so that whoever was told in it is never too early. What was known before
+// the connection counts no more.
+func (f *feed) connected() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fresh, f.following = time.Time{}, true
+	f.next()
+}
+
 func (f *feed) succeeded(began time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.fresh, f.following = began, true
+	f.fresh = began
 	f.next()
 }
 
@@ -170,6 +179,7 @@ func (r *reader) follow(ctx context.Context) error {
 		return err
 	}
 	defer r.close(ctx)
+	r.store.feed.connected()
 	for {
 		began := time.Now()
 		if err := r.look(ctx); err != nil {

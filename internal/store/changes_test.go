@@ -192,6 +192,34 @@ func TestFollowTellsAgain(t *testing.T) {
 	}
 }
 
+// Who is told of the beginning may ask at once: the look that tells is not over yet, and is waited for.
+func TestUpToDateFromTheBeginning(t *testing.T) {
+	t.Parallel()
+	s := storetest.New(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	told, asked := make(chan struct{}), make(chan bool)
+	apply := func(context.Context, []store.Change) error {
+		close(told)
+		early, stop := context.WithTimeout(ctx, time.Millisecond) // It is asked within the look, which cannot end meanwhile.
+		defer stop()
+		if s.UpToDate(early, patience) {
+			t.Error("up to date before the first look has ended")
+		}
+		if early.Err() == nil {
+			t.Error("nobody waited for the first look")
+		}
+		return nil
+	}
+	var following sync.WaitGroup
+	following.Go(func() { s.Follow(ctx, apply, func(err error) { t.Error(err) }) })
+	go func() { <-told; asked <- s.UpToDate(ctx, patience) }()
+	if !<-asked {
+		t.Error("not up to date though told of the beginning")
+	}
+	cancel()
+	following.Wait()
+}
+
 func TestUpToDate(t *testing.T) {
 	t.Parallel()
 	s := storetest.New(t)
