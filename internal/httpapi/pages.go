@@ -158,8 +158,10 @@ func NotReady(health *Health, log *slog.Logger, publicURL *url.URL) (http.Handle
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/livez":
+			exchangeOf(r).route = r.URL.Path
 			plain(http.StatusOK, "alive")(w, r)
 		case "/readyz":
+			exchangeOf(r).route = r.URL.Path
 			s.readyz(w, r)
 		default:
 			s.fail(w, r, failure{code: api.CodeUnavailable, detail: "The server is starting."})
