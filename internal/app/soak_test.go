@@ -87,7 +87,7 @@ func startSoak(t *testing.T) *soak {
 	t.Helper()
 	s := &soak{t: t, issuer: servertest.StartIssuer(t), balancer: startBalancer(t), redis: redistest.Start(t), data: filepath.Join(t.TempDir(), "postgres"), began: time.Now()}
 	s.startDatabase()
-	t.Cleanup(func() { _ = s.database.Stop() })
+	t.Cleanup(func() { _ = errors.Join(s.database.Stop(), os.RemoveAll(s.database.Dir())) })
 	s.program = filepath.Join(t.TempDir(), "server")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", s.program, "../../cmd/server").CombinedOutput(); err != nil {
 		t.Fatalf("build the server: %v\n%s", err, out)
