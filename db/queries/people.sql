@@ -64,9 +64,6 @@ WHERE identity = sha256(convert_to(@issuer::text || ' ' || @subject::text, 'UTF8
 -- Signing in and being removed take turns for one person, so that the one sees what the other has done.
 SELECT pg_advisory_xact_lock(hashtextextended(@issuer::text || ' ' || @subject::text, 0));
 
--- name: LockIdentityOf :exec
-SELECT pg_advisory_xact_lock(hashtextextended(u.issuer || ' ' || u.subject, 0)) FROM users u WHERE u.id = @id;
-
 -- name: UserIdentity :one
 SELECT issuer, subject FROM users WHERE id = @id;
 

@@ -131,15 +131,6 @@ func (q *Queries) LockIdentity(ctx context.Context, arg LockIdentityParams) erro
 	return err
 }
 
-const lockIdentityOf = `-- name: LockIdentityOf :exec
-SELECT pg_advisory_xact_lock(hashtextextended(u.issuer || ' ' || u.subject, 0)) FROM users u WHERE u.id = $1
-`
-
-func (q *Queries) LockIdentityOf(ctx context.Context, id uuid.UUID) error {
-	_, err := q.db.Exec(ctx, lockIdentityOf, id)
-	return err
-}
-
 const lockPersonalOrganisation = `-- name: LockPersonalOrganisation :exec
 SELECT o.id FROM organisations o JOIN users u ON u.organisation_id = o.id
 WHERE u.id = $1 AND o.personal FOR UPDATE OF o

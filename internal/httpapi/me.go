@@ -22,7 +22,8 @@ func meBody(caller *auth.Caller) api.Me {
 	return me
 }
 
-// meDelete removes the person's data and sessions. A valid bearer token makes them anew: the issuer still knows them.
+// meDelete removes the person's data and sessions, and refuses the tokens that they have. Signing in again makes them
+// anew: the issuer still knows them.
 func (s *Server) meDelete(c *call) error {
 	if err := s.Store.DeleteUser(c.context(), c.caller.UserID); err != nil {
 		return fmt.Errorf("delete user: %w", err)

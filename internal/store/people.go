@@ -127,11 +127,16 @@ func idsFor(ctx context.Context, q *dbgen.Queries, id Identity) (dbgen.Forgotten
 	return ids, nil
 }
 
-// DeleteUser removes a person with their sessions and, if they have one, their personal organisation. What they made in
-// a shared organisation stays there, without their name. The error is ErrNotFound if there is no such user.
+// DeleteUser removes a person with their sessions and, if they have one, their personal organisation, and refuses their
+// tokens that were issued up to this second, so that an app in the background does not make them anew. What they made in a
+// shared organisation stays there, without their name. The error is ErrNotFound if there is no such user.
 func (s *Store) DeleteUser(ctx context.Context, id uuid.UUID) error {
-	return all(ctx, s, "delete user", func(ctx context.Context, q *dbgen.Queries) error {
-		if err := q.LockIdentityOf(ctx, id); err != nil {
+	return s.tell(ctx, "delete user", func(ctx context.Context, q *dbgen.Queries) error {
+		identity, err := q.UserIdentity(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := revokeUser(ctx, q, identity.Issuer, identity.Subject); err != nil {
 			return err
 		}
 		if err := q.LockPersonalOrganisation(ctx, id); err != nil {
