@@ -27,7 +27,7 @@ type Row struct {
 	// Enforce is false for a shadow: counted, never refusing.
 	Enforce   bool
 	Unlimited bool
-	// Changed says that the file changes something of it.
+	// Changed says that the file changes something of it, and does not only repeat the table.
 	Changed bool
 }
 
@@ -52,12 +52,8 @@ type change struct {
 
 // Parse reads a file over the table. The routes say which budgets are decided together, and so need one store.
 func Parse(data []byte, budgets []api.Budget, routes []api.Route) ([]Row, error) {
-	changes, err := decode(data, budgets)
-	if err != nil {
-		return nil, err
-	}
+	changes, faults := decode(data, budgets)
 	rows := Table(budgets)
-	var faults []error
 	for i := range rows {
 		if c, ok := changes[rows[i].Name]; ok {
 			faults = append(faults, rows[i].change(c)...)
@@ -71,14 +67,13 @@ func Parse(data []byte, budgets []api.Budget, routes []api.Route) ([]Row, error)
 	return rows, nil
 }
 
-// decode reads the changes by budget, with every name and field that is wrong.
-func decode(data []byte, budgets []api.Budget) (map[string]change, error) {
+// decode reads the changes by budget, and says of every name and field that is wrong. What is wrong is not in the changes.
+func decode(data []byte, budgets []api.Budget) (changes map[string]change, faults []error) {
 	fields, err := object(data)
 	if err != nil {
-		return nil, fmt.Errorf("the file must be a JSON object of budgets: %w", err)
+		return nil, []error{fmt.Errorf("the file must be a JSON object of budgets: %w", err)}
 	}
-	changes := map[string]change{}
-	var faults []error
+	changes = map[string]change{}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.ContainsFunc(budgets, func(b api.Budget) bool { return b.Name == name }) {
 			faults = append(faults, fmt.Errorf("%s: there is no such budget; there are %s", name, names(budgets)))
@@ -90,7 +85,7 @@ func decode(data []byte, budgets []api.Budget) (map[string]change, error) {
 		}
 		changes[name] = c
 	}
-	return changes, errors.Join(faults...)
+	return changes, faults
 }
 
 func names(budgets []api.Budget) string {
@@ -108,23 +103,35 @@ func decodeChange(data json.RawMessage) (c change, faults []error) {
 		return c, []error{fmt.Errorf("must be a JSON object: %w", err)}
 	}
 	known := map[string]struct {
-		into any
+		read func(json.RawMessage) bool
 		kind string
 	}{
-		"limit": {&c.Limit, "a whole number"}, "refill": {&c.Refill, "a whole number"},
-		"enforce": {&c.Enforce, "true or false"}, "unlimited": {&c.Unlimited, "true or false"},
-		"onFailure": {&c.OnFailure, "open, local or closed"}, "store": {&c.Store, "memory, redis or postgres"},
+		"limit": {into(&c.Limit), "a whole number"}, "refill": {into(&c.Refill), "a whole number"},
+		"enforce": {into(&c.Enforce), "true or false"}, "unlimited": {into(&c.Unlimited), "true or false"},
+		"onFailure": {into(&c.OnFailure), "open, local or closed"}, "store": {into(&c.Store), "memory, redis or postgres"},
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		field, ok := known[name]
 		switch {
 		case !ok:
 			faults = append(faults, fmt.Errorf("%s is no field; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
-		case string(fields[name]) == "null" || json.Unmarshal(fields[name], field.into) != nil:
+		case !field.read(fields[name]):
 			faults = append(faults, fmt.Errorf("%s must be %s", name, field.kind))
 		}
 	}
 	return c, faults
+}
+
+// into reads a value, and leaves what is there as it is where the value is of another kind.
+func into[T any](to **T) func(json.RawMessage) bool {
+	return func(data json.RawMessage) bool {
+		var value T
+		if string(data) == "null" || json.Unmarshal(data, &value) != nil {
+			return false
+		}
+		*to = &value
+		return true
+	}
 }
 
 // object reads a JSON object and nothing behind it, and refuses a key that is there twice, of which encoding/json would
@@ -171,7 +178,7 @@ func (r *Row) change(c change) []error {
 			faults = append(faults, fmt.Errorf(r.Name+": "+format, args...))
 		}
 	}
-	r.Changed = true
+	before := *r
 	set(&r.Limit, c.Limit)
 	set(&r.Refill, c.Refill)
 	set(&r.Enforce, c.Enforce)
@@ -192,6 +199,7 @@ func (r *Row) change(c change) []error {
 		r.Window = span(r.Limit, r.Refill)
 		fault(r.Window > api.MaxWindow, "a bucket of %d filled with %d a second takes longer than %v", r.Limit, r.Refill, api.MaxWindow)
 	}
+	r.Changed = *r != before
 	return faults
 }
 

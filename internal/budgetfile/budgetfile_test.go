@@ -68,6 +68,27 @@ func TestEmptyFileIsTheTable(t *testing.T) {
 	}
 }
 
+// A row that only repeats the table is the table's.
+func TestChanged(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{"user": {}}`: false,
+		`{"user": {"limit": 100, "enforce": true}}`:        false,
+		`{"user": {"unlimited": false, "store": "redis"}}`: false,
+		`{"user": {"limit": 101}}`:                         true,
+		`{"user": {"enforce": false}}`:                     true,
+		`{"user": {"onFailure": "local"}}`:                 true,
+	} {
+		rows, err := parse(text)
+		if err != nil || find(t, rows, "user").Changed != want || find(t, rows, "org").Changed {
+			t.Errorf("%s: changed is not %t (%v)", text, want, err)
+		}
+	}
+	if rows, err := parse(`{"org": {"limit": 600, "refill": 10}}`); err != nil || find(t, rows, "org").Changed {
+		t.Errorf("a bucket as in the table counts as changed (%v)", err)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ text, want string }{
@@ -135,6 +156,10 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	_, err = parse(`{"tasks.write": {"limit": -1, "onFailure": "x"}, "tasks.export": {"limit": 2000}, "user": {"limit": 1001}}`)
 	if err == nil || strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("want four faults, got\n%v", err)
+	}
+	_, err = parse(`{"users": {}, "tasks.write": {"limit": -1, "onFailure": 5, "limits": 1}, "tasks.export": {"limit": 2000}}`)
+	if err == nil || strings.Count(err.Error(), "\n") != 4 {
+		t.Errorf("want five faults of names, kinds and values, got\n%v", err)
 	}
 }
 
