@@ -453,10 +453,11 @@ func TestBudgetsFile(t *testing.T) {
 	s.AwaitLog("the budgets' file was read")
 	want(t, export(), http.StatusOK) // What was spent stays spent: three of four.
 	wantRateLimited(t, export(), "tasks.export", "4 requests per 60s")
-	write(`{"tasks.export": {"limit": -4}, "tasks.exports": {}}`)
+	write(`{"tasks.export": {"limit": 6, "onFailure": "closed"}}`)
 	hangUp(t)
-	if fault := fmt.Sprint(s.AwaitLog("the budgets' file cannot be used; the old numbers stay")["error"]); !strings.Contains(fault, "tasks.exports: there is no such budget") {
-		t.Errorf("the fault is said as %s", fault)
+	if fault := fmt.Sprint(s.AwaitLog("the budgets' file cannot be used; the old numbers stay")["error"]); !strings.Contains(fault, "BUDGETS_FILE="+path) ||
+		!strings.Contains(fault, "user and tasks.export are decided together") {
+		t.Errorf("what is counted apart without Redis is said as %s", fault)
 	}
 	if b := status(t, limits(t, s, carol), "tasks.export"); *b.Limit != 4 || b.Source != api.SourceFile {
 		t.Errorf("after a bad file it is %+v", b)
@@ -471,20 +472,22 @@ func hangUp(t *testing.T) {
 	}
 }
 
-// The subcommand routes prints the numbers that are in force with the file, and a bad file ends it.
+// The subcommand routes prints the numbers and places that are in force with the file and the settings, and a file that the
+// server would refuse ends it.
 func TestRoutesPrintsTheFilesBudgets(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "budgets.json")
-	routes := func(text string) (string, error) {
+	routes := func(text, redis string) (string, error) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		env := func(name string) string { return map[string]string{"BUDGETS_FILE": path}[name] }
+		env := func(name string) string { return map[string]string{"BUDGETS_FILE": path, "REDIS_URL": redis}[name] }
 		err := app.Run(t.Context(), []string{"routes"}, env, &out)
 		return out.String(), err
 	}
-	out, err := routes(`{"tasks.write": {"limit": 77}, "tasks.export": {"enforce": false}, "reports.create": {"unlimited": true}}`)
+	const file = `{"tasks.write": {"limit": 77}, "tasks.export": {"enforce": false}, "reports.create": {"unlimited": true}, "user": {}}`
+	out, err := routes(file, "redis://redis.test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,7 +496,13 @@ func TestRoutesPrintsTheFilesBudgets(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if _, err := routes(`{"tasks.write": {"limits": 77}}`); err == nil || !strings.Contains(err.Error(), "limits is no field") {
+	if out, err := routes(file, ""); err != nil || !strings.Contains(out, "memory, open, file") || strings.Contains(out, "redis, ") {
+		t.Errorf("without Redis: %v\n%s", err, out)
+	}
+	if _, err := routes(`{"user": {"onFailure": "closed"}}`, ""); err == nil || !strings.Contains(err.Error(), "user and org are decided together") {
+		t.Errorf("a file that needs Redis: %v", err)
+	}
+	if _, err := routes(`{"tasks.write": {"limits": 77}}`, ""); err == nil || !strings.Contains(err.Error(), "limits is no field") {
 		t.Errorf("a bad file: %v", err)
 	}
 }

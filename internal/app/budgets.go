@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,28 +14,32 @@ import (
 	"example.com/gatehouse/internal/ratelimit"
 )
 
-// readBudgets is the table of budgets as BUDGETS_FILE changes it; without a file the table itself.
-func readBudgets(path string) ([]budgetfile.Row, error) {
-	if path == "" {
-		return budgetfile.Table(api.Budgets()), nil
+// readBudgets is the table of budgets as EDGE_STORE and BUDGETS_FILE change it, each where a server with these settings
+// counts it. What the server would not start with is an error here, for all who read.
+func readBudgets(cfg config.Config) ([]budgetfile.Row, error) {
+	if cfg.BudgetsFile == "" {
+		return placed(cfg, budgetfile.Table(tableFor(cfg)))
 	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(cfg.BudgetsFile)
 	if err != nil {
 		return nil, fmt.Errorf("BUDGETS_FILE: %w", err)
 	}
-	rows, err := budgetfile.Parse(data, api.Budgets(), api.Routes())
+	rows, err := budgetfile.Parse(data, tableFor(cfg), api.Routes())
+	if err == nil {
+		rows, err = placed(cfg, rows)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("BUDGETS_FILE=%s:\n%w", path, err)
+		return nil, fmt.Errorf("BUDGETS_FILE=%s:\n%w", cfg.BudgetsFile, err)
 	}
 	return rows, nil
 }
 
-// budgets are the rows as the limiter takes them. Without Redis what belongs there is counted in memory.
+// budgets are the rows as the limiter takes them.
 func (s *server) budgets(rows []budgetfile.Row) []ratelimit.Budget {
 	budgets := make([]ratelimit.Budget, len(rows))
 	for i, r := range rows {
 		budgets[i] = ratelimit.Budget{
-			Name: r.Name, Limit: limitOf(r.Budget), Store: string(s.place(r)), OnFailure: modeOf(r.OnFailure),
+			Name: r.Name, Limit: limitOf(r.Budget), Store: string(r.Place), OnFailure: modeOf(r.OnFailure),
 			Enforce: r.Enforce, Unlimited: r.Unlimited, Source: string(sourceOf(r)),
 			MaxCost: httpapi.MaxCost(r.Budget, s.parser),
 		}
@@ -44,53 +47,10 @@ func (s *server) budgets(rows []budgetfile.Row) []ratelimit.Budget {
 	return budgets
 }
 
-// checkedBudgets are budgets that this server can keep: where they are counted is not said by the rows alone.
+// checkedBudgets are budgets that this server can keep: what a request may cost is not said by the rows.
 func (s *server) checkedBudgets(rows []budgetfile.Row) ([]ratelimit.Budget, error) {
 	budgets := s.budgets(rows)
-	if err := errors.Join(checkCosts(budgets), checkPlaces(budgets, api.Routes())); err != nil {
-		return nil, err
-	}
-	return budgets, nil
-}
-
-// checkPlaces says which budgets that are decided together would be counted in different stores, and which one fails closed
-// in a memory that cannot fail. Both come of REDIS_URL, without which rows move.
-func checkPlaces(budgets []ratelimit.Budget, routes []api.Route) error {
-	stores := make(map[string]string, len(budgets))
-	var faults []error
-	for _, b := range budgets {
-		stores[b.Name] = b.Store
-		if b.OnFailure == ratelimit.Closed && b.Store == string(api.InMemory) {
-			faults = append(faults, fmt.Errorf("the budget %s fails closed, and would be counted in memory, which each process forgets by itself: set REDIS_URL, or onFailure to local or open", b.Name))
-		}
-	}
-	said := map[string]bool{}
-	for _, route := range routes {
-		for _, name := range route.Charges() {
-			first := route.Charges()[0]
-			if stores[name] == stores[first] || said[first+name] {
-				continue
-			}
-			said[first+name] = true
-			faults = append(faults, fmt.Errorf("the budgets %s and %s are decided together, by %s, and would be counted in %s and %s: set REDIS_URL, or onFailure so that neither or both fail closed",
-				first, name, route.ID, stores[first], stores[name]))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// place is where a row is counted here: the edge where EDGE_STORE says, a closed one never in memory, which each process
-// forgets by itself.
-func (s *server) place(r budgetfile.Row) api.Place {
-	switch {
-	case s.cfg.EdgeStore == config.EdgeInRedis && (r.Name == api.BudgetEdge || r.Name == api.BudgetEdgeCaller):
-		return api.InRedis
-	case r.Place != api.InRedis || s.redis != nil:
-		return r.Place
-	case r.OnFailure == api.FailClosed && api.InPostgres.Counts(r.Algorithm):
-		return api.InPostgres
-	}
-	return api.InMemory
+	return budgets, checkCosts(budgets)
 }
 
 // checkCosts says which setting makes a metered budget too small for a single request. Of other budgets the limiter does.
@@ -138,17 +98,10 @@ func modeOf(m api.Mode) ratelimit.Mode {
 
 // warnOfReplicas says which budgets are not shared though several processes serve.
 func (s *server) warnOfReplicas(ctx context.Context, rows []budgetfile.Row) {
-	if s.cfg.Replicas == 1 || s.redis != nil {
-		return
+	if names := unshared(s.cfg, rows); len(names) > 0 {
+		s.log.WarnContext(ctx, "these budgets are counted by each replica by itself, so together they admit REPLICAS times the limit: count them in Redis or PostgreSQL",
+			"budgets", names, "replicas", s.cfg.Replicas)
 	}
-	var names []string
-	for _, r := range rows {
-		if r.Place == api.InRedis {
-			names = append(names, r.Name)
-		}
-	}
-	s.log.WarnContext(ctx, "these budgets are counted by each replica by itself, so together they admit REPLICAS times the limit: set REDIS_URL",
-		"budgets", names, "replicas", s.cfg.Replicas)
 }
 
 // watchBudgets reads BUDGETS_FILE anew at each SIGHUP, until ctx ends. Without a file the signal does what it does.
@@ -173,15 +126,15 @@ func (s *server) watchBudgets(ctx context.Context) {
 
 // reloadBudgets puts the file's numbers in place of those in force. A bad file changes nothing.
 func (s *server) reloadBudgets(ctx context.Context) {
-	if err := s.readBudgetsAnew(); err != nil {
+	if err := s.readBudgetsAnew(ctx); err != nil {
 		s.log.ErrorContext(ctx, "the budgets' file cannot be used; the old numbers stay", "error", err)
 		return
 	}
 	s.log.InfoContext(ctx, "the budgets' file was read", "table", s.limiter.TableHash())
 }
 
-func (s *server) readBudgetsAnew() error {
-	rows, err := readBudgets(s.cfg.BudgetsFile)
+func (s *server) readBudgetsAnew(ctx context.Context) error {
+	rows, err := readBudgets(s.cfg)
 	if err != nil {
 		return err
 	}
@@ -189,5 +142,9 @@ func (s *server) readBudgetsAnew() error {
 	if err != nil {
 		return err
 	}
-	return s.limiter.Reload(budgets)
+	if err := s.limiter.Reload(budgets); err != nil {
+		return fmt.Errorf("BUDGETS_FILE=%s: %w", s.cfg.BudgetsFile, err)
+	}
+	s.warnOfReplicas(ctx, rows)
+	return nil
 }

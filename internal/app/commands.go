@@ -98,12 +98,17 @@ func peopleNames() []string {
 	return names
 }
 
-// routes prints the contract: what is charged for which route, and what each budget allows with BUDGETS_FILE.
+// routes prints the contract: what is charged for which route, and what each budget allows, and is counted in, with these
+// settings.
 func routes(_ context.Context, in invocation) error {
 	if err := noArgs(in, "routes"); err != nil {
 		return err
 	}
-	rows, err := readBudgets(in.getenv("BUDGETS_FILE"))
+	cfg, err := config.LoadBudgets(in.getenv)
+	if err != nil {
+		return err
+	}
+	rows, err := readBudgets(cfg)
 	if err != nil {
 		return err
 	}

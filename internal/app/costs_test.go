@@ -1,7 +1,6 @@
 package app
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,39 +41,6 @@ func TestCostAboveTheLimit(t *testing.T) {
 		}
 		if row.Name == api.BudgetTokens && (row.OnFailure != ratelimit.Local || row.Limit.Algorithm != ratelimit.Segments) {
 			t.Errorf("the tokens are counted as %+v", row)
-		}
-	}
-}
-
-// Without Redis a budget that is to fail closed is counted in PostgreSQL. One beside it that is not, or that PostgreSQL
-// cannot count, is a fault of the file: at a SIGHUP it must not take the place of numbers that work.
-func TestPlacesThatDoNotGoTogether(t *testing.T) {
-	t.Parallel()
-	s := &server{parser: parse.NewLocal()}
-	if _, err := s.checkedBudgets(table()); err != nil {
-		t.Errorf("the table: %v", err)
-	}
-	closed := func(names ...string) error {
-		rows := table()
-		for i := range rows {
-			if slices.Contains(names, rows[i].Name) {
-				rows[i].OnFailure = api.FailClosed
-			}
-		}
-		_, err := s.checkedBudgets(rows)
-		return err
-	}
-	for _, c := range []struct {
-		closed []string
-		want   string
-	}{
-		{[]string{api.BudgetUser}, "user and org are decided together, by me.get, and would be counted in postgres and memory: set REDIS_URL"},
-		{[]string{api.BudgetOrganisation}, "the budget org fails closed, and would be counted in memory"},
-		{[]string{"admin.heapdump"}, ""},
-	} {
-		err := closed(c.closed...)
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("with %v closed: %v", c.closed, err)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (s *server) makeLimiter(ctx context.Context) error {
 		}
 		stores[string(api.InRedis)], timeouts[string(api.InRedis)] = s.redis, s.redis.Timeout()
 	}
-	rows, err := readBudgets(s.cfg.BudgetsFile)
+	rows, err := readBudgets(s.cfg)
 	if err != nil {
 		return err
 	}

@@ -109,6 +109,12 @@ func LoadDatabase(getenv func(string) string) (Config, error) {
 	return load(getenv, Config.databaseFaults)
 }
 
+// LoadBudgets reads the settings as Load does, but asks no more of them than that they can be read and do not contradict each
+// other: what tells the budgets of a server without running it.
+func LoadBudgets(getenv func(string) string) (Config, error) {
+	return load(getenv, Config.consistencyFaults)
+}
+
 func load(getenv func(string) string, check func(Config) []error) (Config, error) {
 	c, faults := read(getenv)
 	c = c.derived()
