@@ -28,6 +28,12 @@
 // what others have spent, Retry-After. After a 429 nothing leaves that needs the spent budgets until Retry-After has
 // passed, a minute at the longest; then one request tries.
 //
+// # What is sent again
+//
+// Calls that may be repeated without harm are tried again after faults of the network and of the server; see [WithRetryWait].
+// A call that creates or parses is one of them, because all of its tries bear one idempotency key, by which the server
+// answers it once and for all; see [IdempotencyKey]. Every try passes the mirror.
+//
 // # What is not promised
 //
 //   - Other devices and processes of the same user, and other people behind the same address, spend the same budgets
@@ -36,7 +42,10 @@
 //   - A limit that the server lowered is not known before the next answer.
 //   - The organisation's budget is shared with its other members, and what a model's tokens cost varies: both are learned of
 //     only.
-//   - Calls that [SkipRateLimit] are counted but not held back; they may be refused, and so may be what follows them.
+//   - Calls that [SkipRateLimit] are counted but not held back; they may be refused, and so may be what they overtake.
+//   - A server process that does not know the credential yet, after a restart or behind a load balancer, charges the
+//     address until it has authenticated it. More than a hundred requests under way to such a process at once, or other
+//     people's failures from the same address, can spend that budget.
 //
 // A refusal by the server is an [*Error] like the local one; [Error.Local] tells them apart, and errors.Is with
 // [ErrRateLimited] holds for both.

@@ -35,7 +35,9 @@ type Error struct {
 
 // Details say more of an Error. The waits are 0 where none is known to help.
 type Details struct {
-	// RetryAfter is the wait in milliseconds after which the call would be let pass, if nothing else is spent meanwhile.
+	// RetryAfter is the wait in milliseconds after which the call would be let pass, if nothing else is spent meanwhile. After
+	// a refusal by the server it is what that said; the client itself waits up to 2 s longer before the first call tries,
+	// so that many clients do not come back at once.
 	RetryAfter int64 `json:"retryAfter,omitempty"`
 	// RetryAfterSeconds is RetryAfter in whole seconds, rounded up, at least 1.
 	RetryAfterSeconds int64 `json:"retryAfterSeconds,omitempty"`

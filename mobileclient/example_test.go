@@ -2,6 +2,7 @@ package mobileclient_test
 
 import (
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/mobileclient"
+	"example.com/gatehouse/mobileclient/mobiletest"
 )
 
 // exampleServer stands for the API. It knows two tasks and one person.
@@ -163,4 +165,121 @@ func ExampleClient_AllTasks() {
 	// Output:
 	// Buy milk
 	// Call mum
+}
+
+// A call that creates may be made again, by another process too, if it bears a key of one's own: it is done once.
+func ExampleIdempotencyKey() {
+	server := mobiletest.New()
+	client, _ := mobileclient.New(mobiletest.URL, mobileclient.WithHTTPClient(server.Client()),
+		mobileclient.WithTokenSource(mobileclient.StaticToken(mobiletest.Token("alice"))))
+
+	create := func() (api.Task, error) {
+		return client.CreateTask(context.Background(), api.TaskCreate{Title: "Buy milk"}, mobileclient.IdempotencyKey("shopping-2026-11-29"))
+	}
+	first, _ := create()
+	again, err := create()
+	fmt.Println(first.ID == again.ID, err)
+	// Output: true <nil>
+}
+
+// Two processes that act for one person and agree on it take half of every budget each.
+func ExampleWithShare() {
+	client, _ := mobileclient.New("https://app.example.com",
+		mobileclient.WithTokenSource(mobileclient.StaticToken("secret")), mobileclient.WithShare(2))
+
+	standing, _ := client.Limits("tasks.list")
+	fmt.Println(standing.Remaining)
+	// Output: 50
+}
+
+// After an upgrade the server lets more pass than the contract says; asking it teaches the client.
+func ExampleWithServerLimits() {
+	server := mobiletest.New()
+	server.SetBudget("tasks.export", 30)
+	client, _ := mobileclient.New(mobiletest.URL, mobileclient.WithHTTPClient(server.Client()), mobileclient.WithServerLimits(),
+		mobileclient.WithTokenSource(mobileclient.StaticToken(mobiletest.Token("alice"))))
+
+	before, _ := client.Limits("tasks.export")
+	limits, err := client.FetchLimits(context.Background())
+	after, _ := client.Limits("tasks.export")
+	fmt.Println(before.Remaining, after.Remaining, limits.Caller.Kind, err)
+	// Output: 5 30 user <nil>
+}
+
+// attempts counts what was sent and what was refused without being sent, as metrics would.
+type attempts struct{ sent, refused int }
+
+// Observe is called after each attempt, by the goroutine of its call.
+func (a *attempts) Observe(_ context.Context, e mobileclient.Event) {
+	if e.Local() {
+		a.refused++
+		return
+	}
+	a.sent++
+}
+
+// An observer is told of every attempt. For logs there is one already: LogTo.
+func ExampleWithObserver() {
+	server := mobiletest.New()
+	seen := &attempts{}
+	client, _ := mobileclient.New(mobiletest.URL, mobileclient.WithHTTPClient(server.Client()), mobileclient.WithObserver(seen),
+		mobileclient.WithTokenSource(mobileclient.StaticToken(mobiletest.Token("alice"))))
+
+	for range 7 {
+		if stream, err := client.Export(context.Background()); err == nil {
+			_ = stream.Close()
+		}
+	}
+	fmt.Printf("%d sent, %d refused before\n", seen.sent, seen.refused)
+	// Output: 5 sent, 2 refused before
+}
+
+// A program's own transport, with its proxy or its certificates, and a name by which the server's log knows the program.
+func ExampleWithHTTPClient() {
+	server := exampleServer()
+	defer server.Close()
+	own := &http.Client{Transport: &http.Transport{TLSHandshakeTimeout: 5 * time.Second}}
+
+	client, err := mobileclient.New(server.URL, mobileclient.WithHTTPClient(own), mobileclient.WithUserAgent("shopping-list/1.4"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	me, err := client.Me(context.Background())
+	fmt.Println(me.Name, err)
+	// Output: Alice <nil>
+}
+
+// A retry waits as long as the server says, and is left out if that is longer than the program will wait.
+func ExampleWithRetryWait() {
+	server := mobiletest.New()
+	client, _ := mobileclient.New(mobiletest.URL, mobileclient.WithHTTPClient(server.Client()), mobileclient.WithRetryWait(2*time.Second),
+		mobileclient.WithTokenSource(mobileclient.StaticToken(mobiletest.Token("alice"))))
+
+	server.FailNext(api.CodeUnavailable, time.Minute)
+	_, err := client.Me(context.Background())
+	fmt.Println(err)
+	server.FailNext(api.CodeUpstreamFailed, 0)
+	me, err := client.Me(context.Background())
+	fmt.Println(me.Name, err, len(server.Requests()))
+	// Output:
+	// UNAVAILABLE (503): This is not available for the moment
+	// alice <nil> 3
+}
+
+// An export is a stream; whoever opened it closes it.
+func ExampleClient_Export() {
+	server := mobiletest.New()
+	client, _ := mobileclient.New(mobiletest.URL, mobileclient.WithHTTPClient(server.Client()),
+		mobileclient.WithTokenSource(mobileclient.StaticToken(mobiletest.Token("alice"))))
+
+	stream, err := client.Export(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer stream.Close()
+	rows, err := csv.NewReader(stream).ReadAll()
+	fmt.Println(rows[0][:2], len(rows), err)
+	// Output: [id title] 1 <nil>
 }

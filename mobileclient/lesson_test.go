@@ -347,3 +347,16 @@ func TestAllTasks(t *testing.T) {
 		}
 	}
 }
+
+// TestFetchLimitsTeachesAsTheFirstCallToo asks before anything else was sent, when the client does not know yet who it is.
+func TestFetchLimitsTeachesAsTheFirstCallToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := quiet(t, newScript(limitsBody(100, 10, time.Minute, true)))
+		wantRemaining(t, client, api.RouteTasksParse, 3) // The contract's, of somebody who has spent nothing.
+		if _, err := client.FetchLimits(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantRemaining(t, client, api.RouteOrgGet, 10)
+	})
+}

@@ -26,7 +26,8 @@ func (c *Client) FetchLimits(ctx context.Context, opts ...CallOption) (api.Limit
 // them: after an upgrade of the plan for instance.
 func WithServerLimits() Option { return func(s *settings) { s.mirror.raise = true } }
 
-// A snapshot is the state of a person's windows before the server was asked about them.
+// A snapshot is the state of a person's windows before the server was asked about them. Without a credential there was
+// nothing in them yet.
 type snapshot struct {
 	cred  *credential
 	seq   uint64
@@ -64,7 +65,7 @@ func (m *mirror) adopt(before snapshot, cred *credential, limits api.Limits) {
 		if m.raise {
 			w.raise(status)
 		}
-		if before.cred == cred && before.seq >= w.lesson.from {
+		if (before.cred == cred || before.cred == nil) && before.seq >= w.lesson.from {
 			w.adopt(now, status, before.marks[key], before.seq)
 		}
 	}

@@ -244,8 +244,15 @@ func (c *Client) Limits(endpoint string) (Standing, error) {
 	if err != nil {
 		return Standing{}, fmt.Errorf("limits of endpoint: %w", err)
 	}
-	return c.mirror.look(call, c.tokens.held()), nil
+	cred := c.tokens.held()
+	if cred == nil && c.tokens != nil {
+		cred = &credential{identity: nobodyYet}
+	}
+	return c.mirror.look(call, cred), nil
 }
+
+// nobodyYet is the identity of a client that has not asked its source yet: somebody who has spent nothing.
+const nobodyYet = "nobody yet"
 
 func (m *mirror) look(call call, cred *credential) Standing {
 	m.mu.Lock()

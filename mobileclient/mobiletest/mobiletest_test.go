@@ -263,3 +263,39 @@ func TestUnknownPathsAreNotFound(t *testing.T) {
 		t.Errorf("%d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
 }
+
+// TestAfterAResetTheClientIsFreeWithinItsProbe has others spend all, and the server forget it a second later: at the latest a
+// minute after the refusal one call finds out, and the others follow. Who asks for the limits knows at once.
+func TestAfterAResetTheClientIsFreeWithinItsProbe(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]bool{"by itself": false, "by asking": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := mobiletest.New()
+				server.Spend("alice", api.BudgetUser, 100)
+				client, ctx := clientOf(t, server, "alice"), t.Context()
+				if _, err := client.Me(ctx); !errors.Is(err, mobileclient.ErrRateLimited) {
+					t.Fatalf("got %v", err)
+				}
+				time.Sleep(time.Second)
+				server.Advance(time.Minute)
+				if ask {
+					if _, err := client.FetchLimits(ctx); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					if _, err := client.Me(ctx); !errors.Is(err, mobileclient.ErrRateLimited) || len(server.Requests()) != 1 {
+						t.Errorf("it left before Retry-After: %v", err)
+					}
+					time.Sleep(61 * time.Second) // Retry-After and its jitter.
+				}
+				for range 90 {
+					if _, err := client.Me(ctx); err != nil {
+						t.Fatalf("after the reset: %v", err)
+					}
+				}
+			})
+		})
+	}
+}
