@@ -199,7 +199,7 @@ func (c *Client) attempt(ctx context.Context, call call, cred *credential, body 
 	entered := time.Now()
 	t, err := c.mirror.acquire(ctx, call, cred)
 	if err != nil {
-		c.observe(ctx, call, entered, time.Time{}, 0, err)
+		c.observe(ctx, call, entered, time.Time{}, nil, err)
 		return nil, err
 	}
 	defer t.abandon()
@@ -208,10 +208,10 @@ func (c *Client) attempt(ctx context.Context, call call, cred *credential, body 
 	resp, err := c.exchange(withTicket(bounded, t), call, cred, body)
 	if err != nil {
 		stop.all()
-		c.observe(ctx, call, entered, left, 0, err)
+		c.observe(ctx, call, entered, left, nil, err)
 		return nil, err
 	}
-	c.observe(ctx, call, entered, left, resp.StatusCode, nil)
+	c.observe(ctx, call, entered, left, resp, nil)
 	if call.stream {
 		stop.timer()
 	}

@@ -68,16 +68,23 @@ func TestAKeyOfTheCallers(t *testing.T) {
 func TestAReplayCostsNoBudgetBehindTheEdge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		seen := &recorder{}
 		client := pipeClient(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Idempotency-Replayed", "true")
 			ok(w, r)
-		}, mobileclient.WithBudget(mobileclient.EndpointBudget, 1000, time.Minute))
+		}, mobileclient.WithBudget(mobileclient.EndpointBudget, 1000, time.Minute), mobileclient.WithObserver(seen))
 		for range 50 {
 			if _, err := client.CreateTask(t.Context(), api.TaskCreate{Title: "x"}, mobileclient.IdempotencyKey("k")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		wantRemaining(t, client, api.RouteTasksCreate, 30)
+		if len(seen.events) != 50 || !seen.events[49].Replayed {
+			t.Errorf("observed %d attempts, the last %+v", len(seen.events), seen.events[len(seen.events)-1])
+		}
+		// A call that bears no key cannot have been answered before.
+		mustGo(t, client)
+		wantRemaining(t, client, api.RouteOrgGet, 99)
 	})
 }
 

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
+
+	"example.com/gatehouse/api"
 )
 
 // An Observer is told of every attempt, for logs and metrics. It is called by the goroutine of the call, after the attempt, by
@@ -31,6 +34,10 @@ type Event struct {
 	Waited, Took time.Duration
 	// Status is that of the answer, or of the local refusal; 0 without either.
 	Status int
+	// RequestID finds the attempt in the server's log; empty without an answer.
+	RequestID string
+	// Replayed says that the answer is that of an earlier attempt with the same idempotency key.
+	Replayed bool
 	// Err is the attempt's error; nil after a success.
 	Err error
 }
@@ -49,6 +56,9 @@ func (l logger) Observe(ctx context.Context, e Event) {
 		slog.String("route", e.Route), slog.Int("try", e.Try), slog.Int("status", e.Status), slog.Bool("local", e.Local()),
 		slog.Duration("waited", e.Waited), slog.Duration("took", e.Took),
 	}
+	if e.RequestID != "" {
+		attrs = append(attrs, slog.String("request_id", e.RequestID))
+	}
 	if e.Err != nil {
 		level = slog.LevelInfo
 		attrs = append(attrs, slog.String("error", e.Err.Error()))
@@ -56,18 +66,23 @@ func (l logger) Observe(ctx context.Context, e Event) {
 	l.log.LogAttrs(ctx, level, "api call", attrs...)
 }
 
-// observe tells of an attempt that began to wait at entered and to send at left; never left is the zero time.
-func (c *Client) observe(ctx context.Context, call call, entered, left time.Time, status int, err error) {
+// observe tells of an attempt that began to wait at entered and to send at left; never left is the zero time. resp is its
+// success, nil without one.
+func (c *Client) observe(ctx context.Context, call call, entered, left time.Time, resp *http.Response, err error) {
 	if len(c.observers) == 0 {
 		return
 	}
 	now := time.Now()
-	e := Event{Route: call.route.ID, Endpoint: call.endpoint, Try: call.try, Waited: now.Sub(entered), Status: status, Err: err}
+	e := Event{Route: call.route.ID, Endpoint: call.endpoint, Try: call.try, Waited: now.Sub(entered), Err: err}
 	if !left.IsZero() {
 		e.Waited, e.Took = left.Sub(entered), now.Sub(left)
 	}
+	if resp != nil {
+		e.Status, e.RequestID = resp.StatusCode, resp.Header.Get(api.HeaderRequestID)
+		e.Replayed = resp.Header.Get(api.HeaderIdempotencyReplayed) != ""
+	}
 	if answered, ok := errors.AsType[*Error](err); ok {
-		e.Status = answered.Status
+		e.Status, e.RequestID = answered.Status, answered.RequestID
 	}
 	for _, o := range c.observers {
 		o.Observe(ctx, e)

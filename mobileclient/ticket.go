@@ -182,7 +182,7 @@ func (t *ticket) judge(resp *http.Response) (unspent func(budget string) bool) {
 		return func(budget string) bool { return slices.Contains(t.call.charges, budget) }
 	case authenticated(resp):
 		t.cred.accepted = true
-		replayed := resp.StatusCode/100 == 2 && resp.Header.Get(api.HeaderIdempotencyReplayed) != ""
+		replayed := t.call.settings.key != "" && resp.StatusCode/100 == 2 && resp.Header.Get(api.HeaderIdempotencyReplayed) != ""
 		return func(budget string) bool {
 			return budget == api.BudgetEdge || replayed && slices.Contains(t.call.charges, budget)
 		}

@@ -205,7 +205,7 @@ func (p *player) do(step *vectorStep) {
 func describe(w *vectorWant) string { text, _ := json.Marshal(w); return string(text) }
 
 func (p *player) acquire(step *vectorStep) *vectorWant {
-	w := p.m.enter(context.Background(), call{charges: step.Budgets, endpoint: "/"}, p.cred)
+	w := p.m.enter(context.Background(), call{charges: step.Budgets, endpoint: "/", settings: callSettings{key: "k"}}, p.cred)
 	if w.refusal == nil {
 		p.tickets[step.Call] = w.ticket
 		return &vectorWant{OK: true, RetryMS: new(int64)}

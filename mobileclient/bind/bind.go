@@ -24,6 +24,8 @@ type Options struct {
 	WaitMillis int64
 	// Share is how many devices share the person's budgets by agreement; 0 and 1 are this one alone.
 	Share int
+	// ServerLimits lets what the server says of its limits raise the client's, after an upgrade for instance.
+	ServerLimits bool
 
 	source TokenSource
 }
@@ -80,6 +82,9 @@ func (o *Options) all() []mobileclient.Option {
 	}
 	if o.Share != 0 {
 		all = append(all, mobileclient.WithShare(o.Share))
+	}
+	if o.ServerLimits {
+		all = append(all, mobileclient.WithServerLimits())
 	}
 	if o.source != nil {
 		all = append(all, mobileclient.WithTokenSource(adapt(o.source)))

@@ -340,3 +340,31 @@ func TestAnIdempotencyKeyOfTheApps(t *testing.T) {
 		t.Errorf("the keys were %q", keys)
 	}
 }
+
+func TestServerLimitsRaise(t *testing.T) {
+	t.Parallel()
+	limit, left := int64(15), int64(15)
+	answer := api.Limits{Caller: api.LimitsCaller{Kind: "user"}, Budgets: []api.LimitStatus{
+		{Name: "tasks.export", Per: api.PerUser, Limit: &limit, Remaining: &left, WindowSeconds: 60, Enforced: true},
+	}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	for raise, want := range map[bool]int64{false: 5, true: 15} {
+		options := bind.NewOptions(server.URL)
+		options.SetTokenSource(source(fixed))
+		options.ServerLimits = raise
+		client, err := bind.NewClient(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.FetchLimits(nil); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := client.Limits("tasks.export"); err != nil || s.Remaining != want {
+			t.Errorf("raised: %t: %+v, %v, want %d left", raise, s, err, want)
+		}
+	}
+}
