@@ -21,7 +21,7 @@ type dated struct {
 	came int
 }
 
-func (d *dated) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d *dated) RoundTrip(*http.Request) (*http.Response, error) {
 	d.came++
 	now := time.Now().Add(d.off).UTC()
 	said := &quotas{header: http.Header{"Content-Type": {"application/json"}, "Date": {now.Format(http.TimeFormat)}}}
@@ -72,7 +72,7 @@ func decisions(t *testing.T, off time.Duration) string {
 }
 
 // wall matches what takes a time's monotonic reading away, or reads the wall clock as a number.
-var wall = regexp.MustCompile(`\.(UTC|In|Round|Truncate|AddDate|Unix\w*)\(|time\.(Date|Unix\w*)\(`) //nolint:gochecknoglobals // A constant.
+var wall = regexp.MustCompile(`\.(UTC|In|Round|Truncate|AddDate|Unix\w*)\(|time\.(Date|Unix\w*)\(`)
 
 // TestNothingReadsTheWallClock holds the sources to monotonic time: a span is measured, and no time is compared that has been
 // rounded, converted or sent.

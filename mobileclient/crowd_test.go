@@ -2,6 +2,7 @@ package mobileclient
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"os"
@@ -71,24 +72,11 @@ func crowdSizes() map[int]float64 { return map[int]float64{2: 0.15, 4: 0.25, 10:
 //nolint:tparallel // The group of sizes ends when its subtests have, which are parallel.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	var rows []crowdRow
-	t.Run("sizes", func(t *testing.T) {
-		for k := range crowdSizes() {
-			t.Run(fmt.Sprint(k), func(t *testing.T) {
-				t.Parallel()
-				row := measureCrowd(t, k)
-				mu.Lock()
-				defer mu.Unlock()
-				rows = append(rows, row)
-			})
-		}
-	})
-	slices.SortFunc(rows, func(a, b crowdRow) int { return a.clients - b.clients })
 	said := crowdOfTheDocs(t)
-	for _, row := range rows {
+	for _, k := range slices.Sorted(maps.Keys(crowdSizes())) {
+		row := measureCrowd(t, k)
 		_, _ = fmt.Fprintf(t.Output(), "| %d | %.0f %% | %.1f %% | %.0f |\n", row.clients, row.deaf, row.learning, row.sharing)
-		row.check(t, said[row.clients])
+		row.check(t, said[k])
 	}
 }
 
