@@ -448,8 +448,11 @@ func TestBudgetsFile(t *testing.T) {
 	if b := status(t, budgets, "user"); *b.Limit != 100 || b.Source != api.SourceTable {
 		t.Errorf("user is %+v", b)
 	}
-	write(`{"tasks.export": {"limit": 4}}`)
+	write(`{"tasks.export": {"limit": 4}, "edge.caller": {"limit": 200}}`)
 	hangUp(t)
+	if plans := fmt.Sprint(s.AwaitLog("plans promise a person more than edge.caller lets through: raise edge.caller in BUDGETS_FILE")["plans"]); !strings.Contains(plans, "team: user 300 above edge.caller 200") {
+		t.Errorf("the plans above the edge are said as %s", plans)
+	}
 	s.AwaitLog("the budgets' file was read")
 	want(t, export(), http.StatusOK) // What was spent stays spent: three of four.
 	wantRateLimited(t, export(), "tasks.export", "4 requests per 60s")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"example.com/gatehouse/api"
@@ -12,6 +13,7 @@ import (
 	"example.com/gatehouse/internal/config"
 	"example.com/gatehouse/internal/httpapi"
 	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/store"
 )
 
 // readBudgets is the table of budgets as EDGE_STORE and BUDGETS_FILE change it, each where a server with these settings
@@ -104,6 +106,39 @@ func (s *server) warnOfReplicas(ctx context.Context, rows []budgetfile.Row) {
 	}
 }
 
+// warnOfPlans says which plans promise a person more than the edge lets through. They may be changed at any time, so that
+// they do not is no condition of the file.
+func (s *server) warnOfPlans(ctx context.Context, rows []budgetfile.Row) {
+	plans, err := s.store.ListPlans(ctx, -1, maxPlans)
+	if err != nil {
+		s.log.WarnContext(ctx, "plans were not compared with the edge", "error", err)
+		return
+	}
+	if above := aboveEdge(rows, plans); len(above) > 0 {
+		s.log.WarnContext(ctx, "plans promise a person more than edge.caller lets through: raise edge.caller in BUDGETS_FILE", "plans", above)
+	}
+}
+
+// maxPlans bounds how many plans are compared with the edge.
+const maxPlans = 1_000
+
+// aboveEdge says of each plan whose user's limit is above that of edge.caller what the two are.
+func aboveEdge(rows []budgetfile.Row, plans []store.Plan) []string {
+	at := slices.IndexFunc(rows, func(r budgetfile.Row) bool { return r.Name == api.BudgetEdgeCaller })
+	if at < 0 || rows[at].Unlimited || !rows[at].Enforce {
+		return nil
+	}
+	var above []string
+	for _, p := range plans {
+		for _, b := range p.Budgets {
+			if b.Budget == api.BudgetUser && b.Limit > rows[at].Limit {
+				above = append(above, fmt.Sprintf("%s: %s %d above %s %d", p.Name, b.Budget, b.Limit, rows[at].Name, rows[at].Limit))
+			}
+		}
+	}
+	return above
+}
+
 // watchBudgets reads BUDGETS_FILE anew at each SIGHUP, until ctx ends. Without a file the signal does what it does.
 func (s *server) watchBudgets(ctx context.Context) {
 	if s.cfg.BudgetsFile == "" {
@@ -146,5 +181,6 @@ func (s *server) readBudgetsAnew(ctx context.Context) error {
 		return fmt.Errorf("BUDGETS_FILE=%s: %w", s.cfg.BudgetsFile, err)
 	}
 	s.warnOfReplicas(ctx, rows)
+	s.warnOfPlans(ctx, rows)
 	return nil
 }

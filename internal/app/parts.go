@@ -155,6 +155,7 @@ func (s *server) makeLimiter(ctx context.Context) error {
 	}
 	s.makeAgreement()
 	s.warnOfReplicas(ctx, rows)
+	s.warnOfPlans(ctx, rows)
 	return nil
 }
 
