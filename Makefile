@@ -45,8 +45,14 @@ compose-test: ## Try docker-compose.yml for real, with Redis and a server killed
 
 # ---- to work on it
 
+.PHONY: dev
+dev: web/node_modules/.package-lock.json ## Serve http://localhost:5173 while working on it: every change shows, of the page and of the server
+	@bash scripts/setup go node
+	@if [ -z "$$DATABASE_URL" ]; then bash scripts/setup postgresql; fi
+	@set -a; if [ -f .env ]; then . ./.env; fi; cd web && exec npm run --silent dev
+
 .PHONY: test
-test: ## Run every test: Go with the race detector, then the web page's
+test: ## Run every test but make e2e's: Go with the race detector, then the web page's
 	@bash scripts/setup go compiler postgresql redis node
 	go test -race -timeout 20m ./...
 	@$(MAKE) --no-print-directory test-web
@@ -67,8 +73,13 @@ soak: ## Call two servers while what they stand on is killed, and reconcile what
 
 .PHONY: e2e
 e2e: web/node_modules/.package-lock.json ## Drive the web page with a real browser against a real server
-	@bash scripts/setup go node postgresql chromium
+	@bash scripts/setup go node postgresql redis chromium
 	cd web && npm run e2e
+
+.PHONY: screenshots
+screenshots: web/node_modules/.package-lock.json ## Take pictures of every page into web/screenshots, in both themes, narrow and wide
+	@bash scripts/setup go node postgresql redis chromium
+	cd web && npm run screenshots
 
 .PHONY: check
 check: vet lint vulnerabilities verify check-web ## Run every check that is not a test, and the rules of imports

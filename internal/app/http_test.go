@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"bufio"
 	"fmt"
 	"io"
@@ -228,6 +229,16 @@ func TestPageAndHeaders(t *testing.T) {
 			t.Errorf("%s is %q", name, h.Get(name))
 		}
 	}
+	// Its pages have paths, so that a reload works, and one policy: the API's reference needs no other.
+	for _, path := range []string{"/budgets", "/docs", "/admin", "/admin/overrides"} {
+		other := s.Do(servertest.Request{Path: path})
+		want(t, other, http.StatusOK)
+		if !bytes.Equal(other.Body, page.Body) || other.Header.Get("Content-Security-Policy") != h.Get("Content-Security-Policy") {
+			t.Errorf("%s is not the page", path)
+		}
+	}
+	want(t, s.Do(servertest.Request{Path: "/admin/nothing"}), http.StatusNotFound)
+	want(t, s.Do(servertest.Request{Path: "/budgets/"}), http.StatusNotFound)
 	want(t, s.Do(servertest.Request{Path: "/.keep"}), http.StatusNotFound)
 	want(t, s.Do(servertest.Request{Path: "/assets/"}), http.StatusNotFound)
 	want(t, s.Do(servertest.Request{Method: "POST", Path: "/"}), http.StatusMethodNotAllowed)

@@ -51,7 +51,12 @@ func (h *Health) Serving() bool {
 }
 
 // pagePaths are the paths of the web app; each is answered with the same page, which reads its own path.
-func pagePaths() []string { return []string{"/", "/index.html"} }
+func pagePaths() []string {
+	return []string{
+		"/", "/index.html", "/budgets", "/docs",
+		"/admin", "/admin/overrides", "/admin/reports", "/admin/throttled", "/admin/limiter", "/admin/people", "/admin/audit",
+	}
+}
 
 // pages answers health checks, the web app's page and its files. They cost no look-up, so they end here.
 func (s *Server) pages(next http.Handler) http.Handler {

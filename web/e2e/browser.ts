@@ -1,7 +1,7 @@
 // A real browser, and the checks that every page of it must pass.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 const places = [
@@ -54,6 +54,25 @@ export async function signIn(page: Page, person: string): Promise<void> {
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByText(person).first().click();
   await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
+}
+
+// Who has signed in already, with the cookie that they got.
+const sessions = new Map<string, Awaited<ReturnType<BrowserContext['storageState']>>>();
+
+/** A tab of somebody who is signed in: by the page the first time, and with that session from then on; '' is a visitor. */
+export async function tabOf(browser: Browser, baseURL: string, person: string, options: BrowserContextOptions = {}) {
+  const storageState = sessions.get(person);
+  const tab = await openTab(browser, baseURL, { ...options, ...(storageState ? { storageState } : {}) });
+  if (storageState || person === '') return tab;
+  await signIn(tab.page, person);
+  const state = await tab.page.context().storageState();
+  sessions.set(person, { ...state, origins: [] }); // What one tab kept for itself is not another's.
+  return tab;
+}
+
+/** Waits until whatever a page shows of lists is there. */
+export async function shown(page: Page): Promise<void> {
+  await page.getByText('Loading…').waitFor({ state: 'hidden' });
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

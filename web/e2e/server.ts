@@ -1,5 +1,5 @@
-// Builds and starts one server for all end-to-end tests, on a free port, with a folder of its own for its data. The
-// variable SERVER_BINARY names one that is built already, with the page in it.
+// Builds and starts one server for all end-to-end tests, on a free port, with a folder of its own for its data and a Redis
+// of its own for its counters. The variable SERVER_BINARY names one that is built already, with the page in it.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,11 +7,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { freePort, startRedis } from './redis';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** Where the server under test is. */
     url: string;
+    /** The Redis that counts for it. */
+    redis: { port: number; pid: number };
   }
 }
 
@@ -22,6 +25,9 @@ const startWithin = 90_000;
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
   const binary = process.env.SERVER_BINARY ?? build(folder);
+  const port = await freePort();
+  const redis = await startRedis(port);
+  project.provide('redis', { port, pid: redis.pid ?? 0 });
   const server = spawn(binary, ['serve'], {
     cwd: folder,
     env: {
@@ -31,6 +37,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       HTTP_ADDR: '127.0.0.1:0',
       ADMIN_ADDR: '127.0.0.1:0',
       DATA_DIR: join(folder, 'data'),
+      // A machine that is busy is no outage.
+      REDIS_URL: `redis://127.0.0.1:${port}?read_timeout=2s`,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -39,11 +47,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide('url', await ready(server));
   } catch (fault) {
     server.kill();
+    redis.kill();
     throw fault;
   }
   return async () => {
     server.kill('SIGTERM');
     await ended;
+    redis.kill();
     rmSync(folder, { recursive: true, force: true });
   };
 }

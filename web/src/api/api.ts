@@ -1,4 +1,4 @@
-import createClient from 'openapi-fetch';
+import createClient, { type Client } from 'openapi-fetch';
 import type { paths } from '../contract/schema';
 import { now } from './clock';
 import type { Limits, Me, ParseResult, RouteId, Task, TaskCreate, TaskList, TaskUpdate } from './contract';
@@ -32,7 +32,7 @@ export class Api {
   private readonly limiter = new Limiter();
   /** Is told that a call was refused because the session is over. */
   onSessionEnd: () => void = () => {};
-  private readonly client;
+  private readonly client: Client<paths>;
   // A session that is over is not sent any more: the server would refuse even what anybody may ask.
   private credentials: RequestCredentials = 'same-origin';
 
@@ -67,6 +67,11 @@ export class Api {
     this.ledger.learn(limits, now());
     this.limiter.learn(limits, before);
     return limits;
+  }
+
+  /** The API's own description, an OpenAPI document. It is everybody's, so no session is sent along. */
+  async openapi(): Promise<unknown> {
+    return this.call('openapi.get', () => this.client.GET('/api/v1/openapi.json', { credentials: 'omit' }));
   }
 
   me(): Promise<Me> {
@@ -116,6 +121,11 @@ export class Api {
       this.client.GET('/api/v1/tasks/export', { parseAs: 'stream', signal }),
     );
     return body as unknown as ReadableStream<Uint8Array>;
+  }
+
+  /** A call of a part of the app that brings its own, on the same ledger and mirror. */
+  send<T>(route: RouteId, send: (client: Client<paths>) => Promise<Answer<T>>): Promise<T> {
+    return this.call(route, () => send(this.client));
   }
 
   // A call that would be refused does not leave: by what this page has sent itself, or by what the server has said.

@@ -1,5 +1,7 @@
-/** What became of calls: let pass by the server, refused by it, or held back in this page. */
-export type Outcome = 'admitted' | 'refused' | 'local';
+/** What becomes of calls: let pass by the server, refused by it, or held back in this page. */
+export const outcomes = ['admitted', 'refused', 'local'] as const;
+
+export type Outcome = (typeof outcomes)[number];
 
 /** The calls of one minute, numbered from 1970. */
 export type Minute = { minute: number } & Record<Outcome, number>;
@@ -58,6 +60,15 @@ export class History {
       // Full, or forbidden.
     }
   }
+}
+
+/** The last hour without a gap: a row for each minute, up to that one. */
+export function perMinute(rows: readonly Minute[], last: number): Minute[] {
+  const byMinute = new Map(rows.map((row) => [row.minute, row]));
+  return Array.from({ length: minutesKept }, (_, i) => {
+    const minute = last - minutesKept + 1 + i;
+    return byMinute.get(minute) ?? { minute, admitted: 0, refused: 0, local: 0 };
+  });
 }
 
 function isMinute(value: unknown): value is Minute {

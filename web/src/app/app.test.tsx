@@ -42,8 +42,7 @@ describe('a visitor', () => {
     ['unavailable', 'could not be reached'],
     ['something-new', 'The sign-in failed.'],
   ])('is told why a sign-in failed, once: %s', async (code, text) => {
-    globalThis.history.replaceState(null, '', `/?signin=${code}`);
-    await open(signedOut());
+    await open(signedOut(), `/?signin=${code}`);
     expect(screen.getByRole('alert').textContent).toContain(text);
     expect(globalThis.location.search).toBe('');
   });

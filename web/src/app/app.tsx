@@ -1,15 +1,23 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { lazy, useEffect, useState, useSyncExternalStore } from 'react';
+import { Link, Redirect, Route, Switch } from 'wouter';
+import type { Me } from '../api/contract';
 import { asFailure } from '../api/failure';
-import { Budgets } from '../budgets/budgets';
-import { Tasks } from '../tasks/tasks';
+import { TasksPage } from '../tasks/page';
 import { useApi } from './context';
 import { Header } from './header';
+import { Later } from './later';
+import { isAdmin } from './me';
 import { FailureNotice, Notice } from './notice';
+import { Page } from './page';
 import { SignedOut } from './signedout';
-import { signInURL } from './signin';
+import { useSignInURL } from './signin';
 
-/** The whole page: what it shows depends on who is signed in. */
+const BudgetsPage = lazy(() => import('../budgets/page'));
+const DocsPage = lazy(() => import('../docs/page'));
+const AdminPages = lazy(() => import('../admin/pages'));
+
+/** The whole app: what it shows depends on the path, and on who is signed in. */
 export function App() {
   const session = useSession();
   const me = session.data?.kind === 'member' ? session.data.me : null;
@@ -17,18 +25,30 @@ export function App() {
     <>
       <Header me={me} />
       <Offline />
-      {session.isPending && (
-        <main>
-          <p className="quiet">Loading…</p>
-        </main>
-      )}
-      {session.error && (
-        <main>
-          <FailureNotice failure={asFailure(session.error)} onRetry={() => session.refetch()} />
-        </main>
-      )}
-      {session.data?.kind === 'anonymous' && <SignedOut ended={session.data.ended} />}
-      {me && <SignedIn key={me.id} />}
+      <Switch>
+        <Route path="/index.html">
+          <Redirect to="/" replace />
+        </Route>
+        <Route path="/docs">
+          <Later>
+            <DocsPage />
+          </Later>
+        </Route>
+        <Route>
+          {session.isPending && (
+            <main>
+              <p className="quiet">Loading…</p>
+            </main>
+          )}
+          {session.error && (
+            <main>
+              <FailureNotice failure={asFailure(session.error)} onRetry={() => session.refetch()} />
+            </main>
+          )}
+          {session.data?.kind === 'anonymous' && <SignedOut ended={session.data.ended} />}
+          {me && <SignedIn key={me.id} me={me} />}
+        </Route>
+      </Switch>
     </>
   );
 }
@@ -48,37 +68,54 @@ function useSession() {
   });
 }
 
-type View = 'tasks' | 'budgets';
-
-// A wide window shows both views side by side; a narrow one shows one at a time, and a switch.
-function SignedIn() {
-  const [view, setView] = useState<View>('tasks');
+function SignedIn({ me }: { me: Me }) {
   const ended = useSessionEnd();
   return (
-    <main className="signed-in" data-view={view}>
-      <h1 className="hidden">Tasks and budgets</h1>
+    <>
       {ended && <SessionEnded />}
-      <nav className="views" aria-label="Views">
-        {(['tasks', 'budgets'] as const).map((name) => (
-          <button key={name} type="button" aria-pressed={view === name} onClick={() => setView(name)}>
-            {name === 'tasks' ? 'Tasks' : 'Budgets'}
-          </button>
-        ))}
-      </nav>
-      <Tasks />
-      <Budgets live={!ended} />
-    </main>
+      <Switch>
+        <Route path="/">
+          <TasksPage live={!ended} />
+        </Route>
+        <Route path="/budgets">
+          <Later>
+            <BudgetsPage live={!ended} admin={isAdmin(me)} />
+          </Later>
+        </Route>
+        {isAdmin(me) && (
+          <Route path="/admin/:page?">
+            <Later>
+              <AdminPages />
+            </Later>
+          </Route>
+        )}
+        <Route>
+          <NotFound />
+        </Route>
+      </Switch>
+    </>
   );
 }
 
 // The page stays as it is, so that nothing that was typed is lost.
 function SessionEnded() {
+  const signInURL = useSignInURL();
   return (
     <Notice>
       <p>
         Your session has ended. <a href={signInURL}>Sign in again</a>; what you typed above the list is kept.
       </p>
     </Notice>
+  );
+}
+
+function NotFound() {
+  return (
+    <Page title="There is nothing here">
+      <p>
+        The address may be mistyped. <Link href="/">Go to your tasks</Link>
+      </p>
+    </Page>
   );
 }
 

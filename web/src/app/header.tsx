@@ -1,21 +1,50 @@
 import { useMutation } from '@tanstack/react-query';
+import { Link, useLocation } from 'wouter';
 import type { Me } from '../api/contract';
 import { asFailure } from '../api/failure';
 import { useApi } from './context';
+import { isAdmin } from './me';
 import { FailureNotice } from './notice';
+import { product } from './page';
 
-/** The bar on top: the name of the house, and who is in it. */
+/** The bar on top: the name of the house, its pages, and who is in it. */
 export function Header({ me }: { me: Me | null }) {
   return (
     <header className="bar">
-      <a className="brand" href="/">
+      <Link className="brand" href="/">
         <svg viewBox="0 0 32 32" aria-hidden="true">
           <path d="M3 3h6v4h4V3h6v4h4V3h6v26h-8v-7a5 5 0 0 0-10 0v7H3z" />
         </svg>
-        Gatehouse
-      </a>
+        {product}
+      </Link>
+      <Pages me={me} />
       {me && <Account me={me} />}
     </header>
+  );
+}
+
+// A visitor has the API's description to read; the rest is for who is signed in, and the last for administrators.
+function Pages({ me }: { me: Me | null }) {
+  const pages = [
+    ...(me
+      ? ([
+          ['/', 'Tasks'],
+          ['/budgets', 'Budgets'],
+        ] as const)
+      : []),
+    ...(isAdmin(me) ? ([['/admin', 'Admin']] as const) : []),
+    ['/docs', 'API'] as const,
+  ];
+  const [path] = useLocation();
+  const current = (href: string) => (href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`));
+  return (
+    <nav className="pages" aria-label="Pages">
+      {pages.map(([href, label]) => (
+        <Link key={href} href={href} aria-current={current(href) ? 'page' : undefined}>
+          {label}
+        </Link>
+      ))}
+    </nav>
   );
 }
 
@@ -34,6 +63,9 @@ function Account({ me }: { me: Me }) {
       <div id="account-menu" className="account-menu" popover="auto">
         <p>
           {me.email && <span className="email">{me.email}</span>}
+          <small className="quiet">
+            Id <code>{me.id}</code>
+          </small>
           {me.sessionExpiresAt && (
             <small className="quiet">
               Signed in until {new Date(me.sessionExpiresAt).toLocaleDateString()} at the latest

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Failure } from '../api/failure';
 import { budgetLabel } from '../budgets/words';
-import { signInURL } from './signin';
+import { useSignInURL } from './signin';
 import { useSecondsUntil, wait } from './time';
 
 type Tone = 'wait' | 'fault' | 'plain';
@@ -17,6 +17,7 @@ export function Notice({ tone = 'plain', children }: { tone?: Tone; children: Re
 
 /** What went wrong, with the fields at fault, the wait if there is one, and the request's id. */
 export function FailureNotice({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+  const signInURL = useSignInURL();
   if (failure.code === 'RATE_LIMIT_EXCEEDED') return <Refusal failure={failure} />;
   return (
     <Notice tone="fault">

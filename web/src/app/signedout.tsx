@@ -1,16 +1,19 @@
 import { useState } from 'react';
 import type { Budget } from '../api/contract';
 import { asFailure } from '../api/failure';
-import { Gauges, useLimits } from '../budgets/budgets';
-import { allowance, budgetLabel, perWhom } from '../budgets/words';
+import { Gauges } from '../budgets/gauges';
+import { useLimits } from '../budgets/limits';
+import { allowance, budgetLabel, isForAdmins, perWhom } from '../budgets/words';
 import { budgets } from '../contract/budgets';
 import { useBlock, useStandings } from './context';
 import { FailureNotice, Notice } from './notice';
-import { signInFailure, signInURL } from './signin';
+import { product, useTitle } from './page';
+import { signInFailure, useSignInURL } from './signin';
 import { wait } from './time';
 
 /** What a visitor sees: what this is, the way in, and what the limits are. */
 export function SignedOut({ ended }: { ended: boolean }) {
+  useTitle(product);
   return (
     <main className="signed-out">
       <section className="hero">
@@ -27,9 +30,11 @@ export function SignedOut({ ended }: { ended: boolean }) {
       <section className="panel" aria-labelledby="limits">
         <h2 id="limits">What the limits are</h2>
         <ul className="allowances">
-          {budgets.map((budget) => (
-            <Row key={budget.name} budget={budget} />
-          ))}
+          {budgets
+            .filter(({ name }) => !isForAdmins(name))
+            .map((budget) => (
+              <Row key={budget.name} budget={budget} />
+            ))}
         </ul>
       </section>
     </main>
@@ -49,6 +54,7 @@ function SignInFailure({ ended }: { ended: boolean }) {
 
 function SignInButton() {
   const block = useBlock('auth.login');
+  const signInURL = useSignInURL();
   if (block) {
     return (
       <button type="button" className="button primary" disabled>
@@ -65,7 +71,7 @@ function SignInButton() {
 
 function YourAddress() {
   const standings = useStandings();
-  const query = useLimits(standings);
+  const query = useLimits();
   return (
     <section className="panel" aria-labelledby="address">
       <h2 id="address">Before sign-in</h2>

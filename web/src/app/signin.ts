@@ -1,5 +1,10 @@
-/** Where signing in begins. The server brings the browser back to this page. */
-export const signInURL = '/api/v1/auth/login?returnTo=/';
+import { useLocation } from 'wouter';
+
+/** Where signing in begins. The server brings the browser back to the page that is shown. */
+export function useSignInURL(): string {
+  const [path] = useLocation();
+  return `/api/v1/auth/login?returnTo=${encodeURI(path)}`;
+}
 
 // What /?signin=CODE means: the codes of internal/auth/signin.go, each with what to do about it.
 const reasons: Record<string, string> = {

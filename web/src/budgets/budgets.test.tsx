@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { screen } from '@testing-library/react';
-import { expect, test } from 'vitest';
-import { aliceLimits, budget, json, signedIn } from '../testing/fakeserver';
+import { expect, test, vi } from 'vitest';
+import { aliceLimits, budget, json, problem, signedIn } from '../testing/fakeserver';
 import { advance, click, open, stopClock } from '../testing/page';
 
 stopClock();
@@ -11,7 +11,7 @@ const nothing = { parser: 'local', drafts: [] };
 
 test('at a budget’s end the page holds a call back by itself, and lets it leave once there is room', async () => {
   const server = signedIn().on(parses, () => json(nothing));
-  await open(server);
+  await open(server, '/budgets');
   for (let i = 0; i < 10; i++) {
     await click('button', 'Spend one');
     await advance(1000);
@@ -20,7 +20,7 @@ test('at a budget’s end the page holds a call back by itself, and lets it leav
   expect(server.count(parses)).toBe(10);
   expect(screen.getByText(/so this page did not even ask/)).toBeTruthy();
   expect(screen.getByRole('button', { name: /^Spend one in \d+ s$/ })).toHaveProperty('disabled', true);
-  expect(screen.getByText('held back here').textContent).toBe('1 held back here');
+  expect(screen.getByText('held back here', { selector: 'li' }).textContent).toBe('1 held back here');
   await advance(61_000);
   await click('button', 'Spend one');
   expect(server.count(parses)).toBe(11);
@@ -28,7 +28,7 @@ test('at a budget’s end the page holds a call back by itself, and lets it leav
 
 test('what the server says of other users of a budget counts too', async () => {
   const server = signedIn().on(parses, () => json(nothing, 200, { RateLimit: '"tasks.parse";r=0;t=7' }));
-  await open(server);
+  await open(server, '/budgets');
   await click('button', 'Spend one');
   await click('button', 'Spend one');
   expect(server.count(parses)).toBe(1);
@@ -42,10 +42,67 @@ test('a gauge says where its numbers come from, and what is special about it', a
     budget('tasks.parse', { enforced: false }),
     budget('tasks.export', { limit: null, remaining: null, source: 'user' }),
   ];
-  await open(signedIn().on('GET /api/v1/limits', () => json({ ...aliceLimits, budgets })));
+  await open(
+    signedIn().on('GET /api/v1/limits', () => json({ ...aliceLimits, budgets })),
+    '/budgets',
+  );
   const gauge = (name: string) => screen.getByText(name, { selector: '.gauge-label' }).closest('li')?.textContent;
   expect(gauge('All your requests')).toContain('300 a minute · your plan');
   expect(gauge('Changing tasks')).toContain('its counter is down');
   expect(gauge('Reading free text')).toContain('counted only');
   expect(gauge('Exports')).toContain('unlimited · set for you');
+});
+
+test('the budgets page follows what others change, within two seconds', async () => {
+  const server = signedIn();
+  await open(server, '/budgets');
+  server.on('GET /api/v1/limits', () =>
+    json({ ...aliceLimits, budgets: [budget('user', { limit: 500, remaining: 488, source: 'user' })] }),
+  );
+  await advance(1900);
+  expect(screen.getByRole('meter', { name: 'All your requests' }).getAttribute('aria-valuetext')).toBe(
+    '488 of 500 left',
+  );
+  expect(screen.getByText('500 a minute · set for you')).toBeTruthy();
+});
+
+test('a server that does not answer is not asked each second', async () => {
+  const server = signedIn();
+  await open(server, '/budgets');
+  server.on('GET /api/v1/limits', () => problem(503, 'UNAVAILABLE', 'Not for the moment.', { retryAfter: 5000 }));
+  await advance(1100);
+  const asked = server.count('GET /api/v1/limits');
+  expect(screen.getByRole('alert').textContent).toContain('Not for the moment.');
+  await advance(20_000);
+  expect(server.count('GET /api/v1/limits')).toBe(asked);
+});
+
+test('a hidden page asks nothing', async () => {
+  const server = signedIn();
+  await open(server, '/budgets');
+  vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
+  vi.spyOn(document, 'hidden', 'get').mockReturnValue(true);
+  globalThis.dispatchEvent(new Event('visibilitychange'));
+  await advance(1100);
+  const asked = server.count('GET /api/v1/limits');
+  await advance(60_000);
+  expect(server.count('GET /api/v1/limits')).toBe(asked);
+});
+
+test('the budgets of administrators are shown to administrators', async () => {
+  const budgets = [budget('user'), budget('admin'), budget('admin.threaddump')];
+  const server = signedIn().on('GET /api/v1/limits', () => json({ ...aliceLimits, budgets }));
+  await open(server, '/budgets');
+  expect(screen.getAllByRole('meter')).toHaveLength(1);
+});
+
+test('the hour is there as a table, a row for each minute in which something was called', async () => {
+  await open(
+    signedIn().on(parses, () => json(nothing)),
+    '/budgets',
+  );
+  await click('button', 'Spend one');
+  const rows = screen.getAllByRole('row', { hidden: true });
+  expect(rows).toHaveLength(2);
+  expect(rows[1]?.textContent).toMatch(/3.*0.*0$/);
 });

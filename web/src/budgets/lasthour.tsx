@@ -1,70 +1,82 @@
-import { useSyncExternalStore } from 'react';
-import { type Minute, minutesKept, type Outcome } from '../api/history';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import { type Minute, minutesKept, type Outcome, outcomes, perMinute } from '../api/history';
 import { useApi } from '../app/context';
+import { Plot } from './plot';
 import { number } from './words';
 
-const outcomes: { outcome: Outcome; label: string }[] = [
-  { outcome: 'admitted', label: 'let in' },
-  { outcome: 'refused', label: 'refused' },
-  { outcome: 'local', label: 'held back here' },
-];
+const labels: Record<Outcome, string> = { admitted: 'let in', refused: 'refused', local: 'held back here' };
 
-/** What this browser saw in the last hour, as a plot and in numbers. */
+/** What this browser saw in the last hour: as a plot, in numbers, and as a table. */
 export function LastHour() {
   const { history } = useApi();
-  const minutes = useSyncExternalStore(history.subscribe, history.snapshot);
+  const kept = useSyncExternalStore(history.subscribe, history.snapshot);
+  const minutes = perMinute(kept, useMinute());
+  const [pointed, setPointed] = useState<number | null>(null);
+  const shown = pointed === null ? minutes : minutes.slice(pointed, pointed + 1);
   return (
-    <figure className="last-hour">
-      <figcaption>
-        <h3>The last hour, in this browser</h3>
-        <ul className="legend">
-          {outcomes.map(({ outcome, label }) => (
-            <li key={outcome} data-outcome={outcome}>
-              <b>{number(minutes.reduce((sum, row) => sum + row[outcome], 0))}</b> {label}
-            </li>
-          ))}
-        </ul>
-      </figcaption>
-      <Plot minutes={minutes} last={Math.floor(Date.now() / 60_000)} />
-      <div className="row between quiet axis" aria-hidden="true">
-        <span>{minutesKept} min ago</span>
-        <span>now</span>
+    <section className="panel" aria-labelledby="last-hour">
+      <div className="row between">
+        <h2 id="last-hour">The last hour, in this browser</h2>
+        <span className="quiet" aria-hidden="true">
+          {pointed === null ? `${minutesKept} minutes` : clockTime(minutes[pointed])}
+        </span>
       </div>
-    </figure>
+      <ul className="legend">
+        {outcomes.map((outcome) => (
+          <li key={outcome} data-outcome={outcome}>
+            <b>{number(shown.reduce((sum, row) => sum + row[outcome], 0))}</b> {labels[outcome]}
+          </li>
+        ))}
+      </ul>
+      <Plot minutes={minutes} onPoint={setPointed} />
+      <Table minutes={minutes.filter((row) => row.admitted + row.refused + row.local > 0)} />
+    </section>
   );
 }
 
-// The plot's own units: 4 across for each minute, 60 up.
-const step = 4;
-const height = 60;
-
-/** A bar a minute, its outcomes on top of each other. The caption has the numbers, so it is drawn for eyes only. */
-function Plot({ minutes, last }: { minutes: readonly Minute[]; last: number }) {
-  const tallest = Math.max(10, ...minutes.map(total));
+function Table({ minutes }: { minutes: readonly Minute[] }) {
+  if (minutes.length === 0) return null;
   return (
-    <svg
-      className="plot"
-      viewBox={`0 0 ${minutesKept * step} ${height}`}
-      preserveAspectRatio="none"
-      aria-hidden="true"
-      focusable="false"
-    >
-      {minutes.map((row) => (
-        <Bar key={row.minute} row={row} x={(minutesKept - 1 - (last - row.minute)) * step} scale={height / tallest} />
-      ))}
-    </svg>
+    <details>
+      <summary>As a table</summary>
+      <table className="numbers">
+        <thead>
+          <tr>
+            <th scope="col">Minute</th>
+            {outcomes.map((outcome) => (
+              <th key={outcome} scope="col">
+                {labels[outcome]}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {minutes.toReversed().map((row) => (
+            <tr key={row.minute}>
+              <th scope="row">{clockTime(row)}</th>
+              {outcomes.map((outcome) => (
+                <td key={outcome}>{number(row[outcome])}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
   );
 }
 
-function Bar({ row, x, scale }: { row: Minute; x: number; scale: number }) {
-  let top = height;
-  return outcomes.map(({ outcome }) => {
-    const size = row[outcome] * scale;
-    top -= size;
-    return size > 0 && <rect key={outcome} data-outcome={outcome} x={x} y={top} width={step - 1} height={size} />;
-  });
+// The present minute, numbered from 1970: the plot moves on although nothing is called.
+function useMinute(): number {
+  const [minute, setMinute] = useState(() => Math.floor(Date.now() / 60_000));
+  useEffect(() => {
+    const untilNext = (minute + 1) * 60_000 - Date.now();
+    const timer = setTimeout(() => setMinute(Math.floor(Date.now() / 60_000)), Math.max(untilNext, 0) + 5);
+    return () => clearTimeout(timer);
+  }, [minute]);
+  return minute;
 }
 
-function total(row: Minute): number {
-  return row.admitted + row.refused + row.local;
+function clockTime(row: Minute | undefined): string {
+  if (!row) return '';
+  return new Date(row.minute * 60_000).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
 }

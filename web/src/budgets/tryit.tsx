@@ -11,8 +11,8 @@ export function TryIt() {
   const block = useBlock('tasks.parse');
   const spend = useMutation({ mutationFn: () => api.parse('Try the limit', timeZone()) });
   return (
-    <section className="try-it" aria-labelledby="try-it">
-      <h3 id="try-it">Try it</h3>
+    <section className="panel" aria-labelledby="try-it">
+      <h2 id="try-it">Try it</h2>
       <p className="quiet">
         Each press has one short text read, which spends a unit. At the end this page holds back what the server would
         refuse.

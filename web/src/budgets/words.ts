@@ -15,10 +15,29 @@ const labels: Record<string, string> = {
   'reports.create': 'Reports',
   'auth.login': 'Signing in',
   'auth.refresh': 'Renewing the session',
+  admin: 'Administration',
+  'admin.threaddump': 'Stacks of the server',
+  'admin.heapdump': 'Heap of the server',
 };
 
 export function budgetLabel(name: string): string {
   return labels[name] ?? name;
+}
+
+const labelsOfOthers: Record<string, string> = {
+  edge: 'The address',
+  user: 'All requests',
+  org: 'The organisation',
+};
+
+/** As budgetLabel, where the reader is not whose budget it is. */
+export function budgetLabelOfOthers(name: string): string {
+  return labelsOfOthers[name] ?? budgetLabel(name);
+}
+
+/** Whether a budget is only ever charged for the work of administrators. */
+export function isForAdmins(name: string): boolean {
+  return name === 'admin' || name.startsWith('admin.');
 }
 
 /** Why a budget exists; empty for one that this build does not know. */
@@ -32,7 +51,7 @@ type Allowance = Pick<LimitStatus, 'limit' | 'windowSeconds'> & { refillPerSecon
 export function allowance({ limit, windowSeconds, refillPerSecond }: Allowance): string {
   if (limit === null) return 'unlimited';
   if (refillPerSecond) return `${number(limit)} at once, then ${number(refillPerSecond)} a second`;
-  return `${number(limit)} ${span(windowSeconds)}`;
+  return windowSeconds > 0 ? `${number(limit)} ${span(windowSeconds)}` : number(limit);
 }
 
 function span(seconds: number): string {
@@ -64,6 +83,18 @@ const sources: Record<string, string> = {
 /** Where a budget's numbers come from. */
 export function sourceLabel(source: string): string {
   return sources[source] ?? source;
+}
+
+const sourcesOfOthers: Record<string, string> = {
+  ...sources,
+  plan: 'from the plan',
+  organisation: 'set for the organisation',
+  user: 'set for this person',
+};
+
+/** As sourceLabel, where the reader is not whose budget it is. */
+export function sourceLabelOfOthers(source: string): string {
+  return sourcesOfOthers[source] ?? source;
 }
 
 const numbers = new Intl.NumberFormat();

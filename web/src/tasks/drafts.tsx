@@ -37,9 +37,9 @@ export function Drafts({ result, onSaved, onCancel }: Props) {
         if (!busy && !block) void save();
       }}
     >
-      <h3 ref={heading} tabIndex={-1}>
+      <h2 ref={heading} tabIndex={-1}>
         {items.length === 1 ? 'One task, as it was understood' : `${items.length} tasks, as they were understood`}
-      </h3>
+      </h2>
       <Source text={result.source} drafts={result.drafts} parser={result.parser} />
       <ol>
         {items.map((item) => (

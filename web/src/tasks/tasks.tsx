@@ -21,8 +21,7 @@ const filters: { filter: TaskFilter; label: string; empty: string }[] = [
 export function Tasks() {
   const [filter, setFilter] = useState<TaskFilter>('open');
   return (
-    <section className="panel tasks" aria-labelledby="tasks">
-      <h2 id="tasks">Tasks</h2>
+    <section className="panel tasks" aria-label="Tasks">
       <QuickAdd />
       <div className="row between">
         <fieldset className="filters">

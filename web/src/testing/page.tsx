@@ -14,6 +14,7 @@ export function stopClock(): void {
     vi.useFakeTimers();
     sessionStorage.clear();
     localStorage.clear();
+    globalThis.history.replaceState(null, '', '/');
   });
   afterEach(() => {
     cleanup();
@@ -26,8 +27,9 @@ export async function advance(milliseconds: number): Promise<void> {
   await act(() => vi.advanceTimersByTimeAsync(milliseconds));
 }
 
-/** Opens the page and waits until it has loaded. */
-export async function open(server: FakeServer): Promise<void> {
+/** Opens a page and waits until it has loaded, with what is loaded for it alone. */
+export async function open(server: FakeServer, path?: string): Promise<void> {
+  if (path) globalThis.history.replaceState(null, '', path);
   render(
     <ApiContext value={new Api(server.fetch)}>
       <QueryClientProvider client={newQueries()}>
@@ -35,6 +37,8 @@ export async function open(server: FakeServer): Promise<void> {
       </QueryClientProvider>
     </ApiContext>,
   );
+  await settle();
+  await act(() => vi.dynamicImportSettled());
   await settle();
 }
 

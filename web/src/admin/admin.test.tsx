@@ -1,0 +1,217 @@
+// @vitest-environment happy-dom
+import { fireEvent, screen, within } from '@testing-library/react';
+import { describe, expect, test } from 'vitest';
+import { alice, aliceLimits, type FakeServer, json, problem, signedIn } from '../testing/fakeserver';
+import { advance, click, open, settle, stopClock, write } from '../testing/page';
+import { bodyOf, formOf, newForm, overridable } from './overridedialog';
+
+stopClock();
+
+const root = { ...alice, name: 'Root', roles: ['admin'] };
+const person = { id: alice.id, name: 'Alice Archer', email: 'alice@acme.example' };
+const override = {
+  scope: 'user',
+  id: alice.id,
+  name: 'Alice Archer',
+  budget: 'tasks.export',
+  limit: 40,
+  unlimited: false,
+  refillPerSecond: null,
+  enforce: false,
+  expiresAt: null,
+  expired: false,
+  reason: 'A large import',
+  author: { ...person, name: 'Root' },
+  createdAt: '2026-11-29T09:00:00.000Z',
+} as const;
+const overridePath = `/api/v1/admin/overrides/user/${alice.id}/tasks.export`;
+
+function asRoot(): FakeServer {
+  return signedIn()
+    .on('GET /api/v1/limits', () => json(aliceLimits))
+    .on('GET /api/v1/me', () => json(root))
+    .on('GET /api/v1/admin/overrides', () => json({ items: [override] }));
+}
+
+describe('a stranger to administration', () => {
+  test('finds nothing, and nothing is asked for', async () => {
+    const server = signedIn();
+    await open(server, '/admin');
+    expect(screen.getByRole('heading', { name: 'There is nothing here' })).toBeTruthy();
+    expect(screen.queryByRole('link', { name: 'Admin' })).toBeNull();
+    expect(server.asked.filter(({ what }) => what.includes('admin'))).toEqual([]);
+  });
+});
+
+describe('overrides', () => {
+  test('are listed with what they allow, and why', async () => {
+    await open(asRoot(), '/admin/overrides');
+    const item = screen.getByText('A large import').closest('li');
+    expect(item?.textContent).toContain('40 a minute');
+    expect(item?.textContent).toContain('in shadow');
+    expect(item?.textContent).toContain('somebody removes it');
+  });
+
+  test('leave the shadow with a reason', async () => {
+    const server = asRoot().on(`PUT ${overridePath}`, () => json({ ...override, enforce: true }));
+    await open(server, '/admin/overrides');
+    await click('button', 'Enforce Exports of Alice Archer');
+    expect(screen.getByLabelText('Enforce it')).toHaveProperty('checked', true);
+    await write('Reason, for the audit', 'Nobody was hurt by it');
+    await click('button', 'Set override');
+    expect(server.asked.find(({ what }) => what === `PUT ${overridePath}`)?.body).toEqual({
+      limit: 40,
+      enforce: true,
+      reason: 'Nobody was hurt by it',
+    });
+    expect(screen.queryByRole('dialog')).toBeNull();
+    expect(server.count('GET /api/v1/admin/overrides')).toBe(2);
+  });
+
+  test('that the server does not take say why, where they are set', async () => {
+    const fields = [{ field: 'limit', message: 'must be at most 1000, the limit of edge.caller' }];
+    const server = asRoot().on(`PUT ${overridePath}`, () =>
+      problem(422, 'VALIDATION_FAILED', 'Some fields.', { fields }),
+    );
+    await open(server, '/admin/overrides');
+    await click('button', 'Change Exports of Alice Archer');
+    await write('Reason, for the audit', 'x');
+    await click('button', 'Set override');
+    const alert = within(screen.getByRole('dialog')).getByRole('alert');
+    expect(alert.textContent).toContain('must be at most 1000');
+    expect(alert.textContent).toContain('REQ123');
+  });
+
+  test('are removed with a reason', async () => {
+    const server = asRoot().on(`DELETE ${overridePath}`, () => new Response(null, { status: 204 }));
+    await open(server, '/admin/overrides');
+    await click('button', 'Remove Exports of Alice Archer');
+    await write('Reason, for the audit', 'It is over');
+    await click('button', 'Remove override');
+    expect(server.asked.map(({ what }) => what)).toContain(`DELETE ${overridePath}?reason=It%20is%20over`);
+  });
+
+  test('begin in shadow, for a week', () => {
+    const form = newForm({ id: 'x' }, new Date('2026-11-29T09:00:00Z'));
+    expect(bodyOf({ ...form, limit: '7' }, 'why')).toEqual({
+      limit: 7,
+      enforce: false,
+      expiresAt: '2026-12-06T09:00:00.000Z',
+      reason: 'why',
+    });
+  });
+
+  test.each([
+    [
+      { unlimited: true, limit: '' },
+      { unlimited: true, enforce: false, reason: 'why' },
+    ],
+    [
+      { budget: 'org', limit: '9', refill: '2' },
+      { limit: 9, refillPerSecond: 2, enforce: false, reason: 'why' },
+    ],
+    [
+      { limit: '9', refill: '2' },
+      { limit: 9, enforce: false, reason: 'why' },
+    ],
+    [{ mode: 'unchanged' as const }, { limit: 40, reason: 'why' }],
+  ])('are sent as they were put: %j', (change, want) => {
+    expect(bodyOf({ ...formOf(override), ...change }, 'why')).toEqual(want);
+  });
+
+  test('are of budgets that belong to somebody', () => {
+    expect(overridable('user')).toContain('tasks.parse');
+    expect(overridable('user')).not.toContain('org');
+    expect(overridable('organisation')).toContain('org');
+    for (const name of ['edge', 'edge.caller', 'auth.login', 'admin.heapdump'])
+      expect(overridable('plan')).not.toContain(name);
+  });
+});
+
+test('a budget is explained, and forgotten with a reason', async () => {
+  const explained = {
+    name: 'tasks.export',
+    per: 'user',
+    algorithm: 'sliding-window',
+    limit: 15,
+    windowSeconds: 60,
+    source: 'plan',
+    used: 12,
+    remaining: 3,
+    nextMs: 100,
+    store: 'redis',
+    mode: 'open',
+    degraded: false,
+    epoch: 0,
+    enforced: true,
+    denied: 4,
+    wouldDeny: 0,
+    bound: 'never over 15 in any 1m0s',
+  };
+  const path = `/api/v1/admin/limits/user/${alice.id}`;
+  const server = asRoot()
+    .on(`GET ${path}`, () =>
+      json({
+        scope: 'user',
+        id: alice.id,
+        name: 'Alice Archer',
+        organisation: null,
+        plan: 'team',
+        budgets: [explained],
+      }),
+    )
+    .on(`DELETE ${path}/tasks.export`, () => new Response(null, { status: 204 }));
+  await open(server, '/admin/people');
+  fireEvent.change(screen.getByLabelText('Id'), { target: { value: alice.id } });
+  await click('button', 'Explain');
+  expect(screen.getByText('3 of 15')).toBeTruthy();
+  expect(screen.getByText('15 a minute · from the plan')).toBeTruthy();
+  await click('button', 'Forget Exports');
+  await write('Reason, for the audit', 'A mistake of ours');
+  await click('button', 'Forget it');
+  expect(server.asked.map(({ what }) => what)).toContain(`DELETE ${path}/tasks.export?reason=A%20mistake%20of%20ours`);
+});
+
+test('a person is signed out everywhere with a reason', async () => {
+  const server = asRoot()
+    .on(`GET /api/v1/admin/limits/user/${alice.id}`, () =>
+      json({ scope: 'user', id: alice.id, name: 'Alice Archer', organisation: null, plan: 'team', budgets: [] }),
+    )
+    .on(`POST /api/v1/admin/users/${alice.id}/revoke`, () => new Response(null, { status: 204 }));
+  await open(server, `/admin/people?scope=user&id=${alice.id}`);
+  await click('button', 'Sign this person out');
+  await write('Reason, for the audit', 'A lost phone');
+  fireEvent.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Sign out everywhere' }));
+  await settle();
+  expect(server.asked.at(-1)?.body ?? server.asked.at(-2)?.body).toEqual({ reason: 'A lost phone' });
+});
+
+test('a store that fails is seen, with what its budgets do meanwhile', async () => {
+  const budget = { name: 'user', store: 'redis', mode: 'open', source: 'table', enforced: true };
+  const status = (breakerOpen: boolean) => ({
+    tableHash: 'abc',
+    stores: [{ store: 'redis', breakerOpen, epoch: 0 }],
+    budgets: [
+      { ...budget, outage: breakerOpen ? { since: '2026-11-29T09:00:00.000Z', decisions: 7, error: 'refused' } : null },
+    ],
+    memory: { keys: 3, evictions: 0 },
+  });
+  const server = asRoot().on('GET /api/v1/admin/limiter', () => json(status(false)));
+  await open(server, '/admin/limiter');
+  expect(screen.getByText('Every budget is counted by its store.')).toBeTruthy();
+  server.on('GET /api/v1/admin/limiter', () => json(status(true)));
+  await advance(5100);
+  expect(screen.getByText('lets requests through now')).toBeTruthy();
+  expect(screen.getByText('not asked for the moment: it failed')).toBeTruthy();
+});
+
+test('a list that cannot be had says so, and is asked for again by hand', async () => {
+  const server = asRoot().on('GET /api/v1/admin/audit', () =>
+    problem(503, 'UNAVAILABLE', 'Revocations are not known.'),
+  );
+  await open(server, '/admin/audit');
+  expect(screen.getByRole('alert').textContent).toContain('Revocations are not known.');
+  server.on('GET /api/v1/admin/audit', () => json({ items: [] }));
+  await click('button', 'Try again');
+  expect(screen.getByText('No administrator has done anything.')).toBeTruthy();
+});

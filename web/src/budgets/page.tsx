@@ -1,0 +1,58 @@
+import type { LimitStatus } from '../api/contract';
+import { asFailure } from '../api/failure';
+import type { Standing } from '../api/ledger';
+import { useStandings } from '../app/context';
+import { FailureNotice } from '../app/notice';
+import { Page } from '../app/page';
+import { Gauges } from './gauges';
+import { LastHour } from './lasthour';
+import { useLimits } from './limits';
+import { TryIt } from './tryit';
+import { isForAdmins } from './words';
+
+interface Props {
+  /** False once asking would be refused. */
+  live: boolean;
+  /** Whether the caller is an administrator, whose budgets of that work are shown too. */
+  admin: boolean;
+}
+
+/** Every budget of the caller, followed closely. */
+export default function BudgetsPage({ live, admin }: Props) {
+  const standings = useStandings().filter(({ name }) => admin || !isForAdmins(name));
+  const query = useLimits({ live, closely: true });
+  return (
+    <Page title="Budgets" className="budgets">
+      <p className="lead">
+        What you may still spend, as the server counts it. It changes with each answer; each number says where it comes
+        from.
+      </p>
+      {live && query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
+      <div className="columns">
+        <Group title="Yours" standings={standings} per={['user', 'session', 'address']} />
+        <div className="stack">
+          <Group title="Your organisation’s" standings={standings} per={['organisation', 'global']} />
+          <TryIt />
+        </div>
+      </div>
+      <LastHour />
+    </Page>
+  );
+}
+
+interface GroupProps {
+  title: string;
+  standings: readonly Standing[];
+  per: readonly LimitStatus['per'][];
+}
+
+function Group({ title, standings, per }: GroupProps) {
+  const mine = standings.filter((standing) => per.includes(standing.per));
+  if (mine.length === 0) return null;
+  return (
+    <section className="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <Gauges standings={mine} />
+    </section>
+  );
+}
