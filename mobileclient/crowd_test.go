@@ -68,8 +68,6 @@ func crowdSizes() map[int]float64 { return map[int]float64{2: 0.15, 4: 0.25, 10:
 
 // TestCrowd has several clients of one person that do not know of each other: learning spares them most refusals, and
 // sharing by agreement all, while what they may spend is spent. make crowd prints what docs/sdk.md says of it.
-//
-//nolint:tparallel // The group of sizes ends when its subtests have, which are parallel.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	said := crowdOfTheDocs(t)

@@ -1,8 +1,8 @@
 package app_test
 
 import (
-	"bytes"
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
