@@ -29,7 +29,7 @@ func size() (seeds uint64, minutes int) {
 	if *full {
 		return 50, 20
 	}
-	return 8, 8
+	return 8, 6
 }
 
 // A network is a transport whose legs take as long as chance has it: most are quick, some take seconds, so that requests
