@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,12 +139,15 @@ func (f *fuzzer) send(route *routers.Route) bool {
 	return true
 }
 
-// answer sends a request, again where the database was too slow for its deadline: that is this machine's doing, unless it
-// stays so.
+// answer sends a request, again where the database was too slow for its deadline, and where the server hung up on a body
+// that is too large before its answer was read: that is this machine's doing, unless it stays so.
 func (f *fuzzer) answer(r *http.Request, data []byte) (*http.Response, []byte, error) {
 	for try := 1; ; try++ {
 		r.Body = io.NopCloser(bytes.NewReader(data))
 		resp, err := f.client.Do(r)
+		if err != nil && len(data) > 64<<10 && try < 5 && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}
