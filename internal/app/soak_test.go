@@ -5,6 +5,7 @@ package app_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -118,6 +119,7 @@ func (s *soak) startDatabase() {
 type soakServer struct {
 	cmd        *exec.Cmd
 	url, admin string
+	log        string // the file
 	exited     chan error
 	first      map[string]float64
 }
@@ -135,7 +137,7 @@ func (s *soak) startServer() *soakServer {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	one := &soakServer{cmd: cmd, url: "http://" + addr, admin: "http://" + admin, exited: make(chan error, 1)}
+	one := &soakServer{cmd: cmd, url: "http://" + addr, admin: "http://" + admin, log: log.Name(), exited: make(chan error, 1)}
 	go func() { one.exited <- cmd.Wait() }()
 	s.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
@@ -354,6 +356,8 @@ func concluded(outcome, success string, done state) state {
 	switch {
 	case outcome == success:
 		return done
+	case outcome == "409":
+		return uncertain // An earlier try of the same write is still under way.
 	case strings.HasPrefix(outcome, "4"):
 		return refused
 	}
@@ -410,6 +414,7 @@ func (s *soak) report(t *testing.T) {
 	for _, w := range s.windows {
 		fmt.Fprintf(out, "%s\t%v\t%v\n", w.what, w.from.Sub(s.began).Round(time.Second), w.to.Sub(s.began).Round(time.Second))
 	}
+	s.causes(out)
 	s.reconcile(t, out)
 	s.measureLast(t, out)
 }
@@ -431,10 +436,36 @@ func (s *soak) expected(kind string, e event) bool {
 		return within("PostgreSQL") // What was deleted by a call that had no answer.
 	case "503":
 		return within("PostgreSQL")
+	case "409":
+		return within("PostgreSQL") || within("a server is killed")
 	case "502", "no answer":
 		return within("a server is killed")
 	}
 	return false
+}
+
+// causes counts what the servers logged as the causes of 5xx.
+func (s *soak) causes(out io.Writer) {
+	counts := map[string]int{}
+	for _, one := range s.servers {
+		text, err := os.ReadFile(one.log)
+		if err != nil {
+			continue // The report says less.
+		}
+		for line := range strings.Lines(string(text)) {
+			var record struct {
+				Level string `json:"level"`
+				Cause string `json:"cause"`
+			}
+			if json.Unmarshal([]byte(line), &record) == nil && record.Level == "ERROR" {
+				counts[record.Cause]++
+			}
+		}
+	}
+	fmt.Fprintf(out, "\nTIMES\tCAUSE OF A 5xx\n")
+	for _, cause := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(out, "%d\t%.120s\n", counts[cause], cause)
+	}
 }
 
 // reconcile compares what clients were told with what is in the database.
