@@ -10,7 +10,7 @@ const labels: Record<string, string> = {
   'tasks.write': 'Changing tasks',
   'tasks.parse': 'Reading free text',
   'tasks.parse.burst': 'Reading, each second',
-  'ai.tokens': 'The model, in tokens',
+  'ai.tokens': 'Model tokens',
   'tasks.export': 'Exports',
   'reports.create': 'Reports',
   'auth.login': 'Signing in',
