@@ -67,8 +67,8 @@ fuzz-api: ## Send 50 000 malformed requests over all routes to a real server (RE
 	go test ./internal/app -run TestMalformedRequests -count=1 -v -timeout 60m -malformed $(or $(REQUESTS),50000) -malformed-seed $(or $(SEED),1)
 
 .PHONY: soak
-soak: ## Call two servers while what they stand on is killed, and reconcile what was told with the database (FOR=5m, CLIENTS=200)
-	@bash scripts/setup go postgresql redis
+soak: ## Call two servers through the proxy while what they stand on is killed, and reconcile what was told with the database (FOR=5m, CLIENTS=200)
+	@bash scripts/setup go postgresql redis caddy
 	go test ./internal/app -tags soak -run TestSoak -count=1 -v -timeout 60m -soak-for $(or $(FOR),5m) -soak-clients $(or $(CLIENTS),200)
 
 .PHONY: e2e
