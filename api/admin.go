@@ -77,6 +77,9 @@ type PlanBudget struct {
 	Budget          string `json:"budget"`
 	Limit           int64  `json:"limit"`
 	RefillPerSecond int64  `json:"refillPerSecond,omitempty"`
+	// Fault says why the number does not hold as it stands, such as that the weaker sources decide in its place; absent where
+	// it holds.
+	Fault string `json:"fault,omitempty"`
 }
 
 // PlanList is a page of plans, smallest first.

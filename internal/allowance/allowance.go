@@ -39,6 +39,9 @@ type Config struct {
 	Load func(ctx context.Context, scope, subject string) ([]store.Allowance, error)
 	// Failed is told of the first read that failed after one that did not. It must not call the Book.
 	Failed func(error)
+	// PassedOver is told, once for each, of a row that makes no valid limit, so that the weaker source decides. It may be nil
+	// and must not call the Book.
+	PassedOver func(scope, subject, budget string, err error)
 	// Hold is how long what was read is used, 30 s if 0; Subjects how many are held, 65 536 if 0.
 	Hold     time.Duration
 	Subjects int
@@ -57,9 +60,20 @@ type Book struct {
 	// epoch grows with each change that was told of; what was read in an epoch below floor is stale.
 	epoch, floor uint64
 	failing      bool
+	// passed are the rows of which PassedOver was told.
+	passed map[passedRow]bool
 }
 
 type subject struct{ scope, id string }
+
+// A passedRow is a row that does not apply.
+type passedRow struct {
+	subject
+	budget string
+}
+
+// maxPassed bounds how many rows are told of: more of them would be one fault that was told of before.
+const maxPassed = 1_000
 
 // An entry is what was read of one subject. It is never changed.
 type entry struct {
@@ -95,7 +109,7 @@ func New(cfg Config) *Book {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Book{cfg: cfg, recent: map[subject]*entry{}, older: map[subject]*entry{}, flights: map[subject]*flight{}}
+	return &Book{cfg: cfg, recent: map[subject]*entry{}, older: map[subject]*entry{}, flights: map[subject]*flight{}, passed: map[passedRow]bool{}}
 }
 
 // Resolve finds what applies to a subject: the user's row beats the organisation's, that the plan's, and that the
@@ -111,8 +125,11 @@ func (b *Book) Resolve(ctx context.Context, budget *ratelimit.Budget, s ratelimi
 			continue
 		}
 		for _, r := range b.rows(ctx, now, part)[budget.Name] {
-			if r.until.IsZero() || now.Before(r.until) {
-				r.apply(&setting, part.scope)
+			if !r.until.IsZero() && !now.Before(r.until) {
+				continue
+			}
+			if err := r.apply(&setting, part.scope); err != nil {
+				b.passOver(passedRow{part, budget.Name}, err)
 			}
 		}
 	}
@@ -120,8 +137,8 @@ func (b *Book) Resolve(ctx context.Context, budget *ratelimit.Budget, s ratelimi
 }
 
 // apply changes what the row says. One that would make no valid limit of it is passed over: numbers are checked when they
-// are written, but what they are combined with may have changed since.
-func (r *row) apply(setting *ratelimit.Setting, source string) {
+// are written, but a plan's own come by a migration, and what an override is combined with may have changed since.
+func (r *row) apply(setting *ratelimit.Setting, source string) error {
 	changed := *setting
 	changed.Source = source
 	if changed.Unlimited = r.Unlimited; !r.Unlimited {
@@ -133,9 +150,22 @@ func (r *row) apply(setting *ratelimit.Setting, source string) {
 	if r.Enforce != nil {
 		changed.Enforce = *r.Enforce
 	}
-	if changed.Limit.Check() == nil {
-		*setting = changed
+	if err := changed.Limit.Check(); err != nil {
+		return err
 	}
+	*setting = changed
+	return nil
+}
+
+// passOver tells once of a row that does not apply.
+func (b *Book) passOver(r passedRow, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.cfg.PassedOver == nil || b.passed[r] || len(b.passed) >= maxPassed {
+		return
+	}
+	b.passed[r] = true
+	b.cfg.PassedOver(r.scope, r.id, r.budget, err)
 }
 
 // Forget has a subject read anew at its next request.

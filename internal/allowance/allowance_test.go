@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -119,6 +120,31 @@ func TestOrder(t *testing.T) {
 	}
 	if got := b.Resolve(t.Context(), user(), ratelimit.Subject{User: "bob", Organisation: "globex", Plan: "free"}); got.Limit.N != 100 || got.Source != "table" {
 		t.Errorf("another's are %+v", got)
+	}
+}
+
+// A row that makes no limit of the budget is passed over: the weaker source decides. That is told of once for each.
+func TestPassedOver(t *testing.T) {
+	t.Parallel()
+	d := newDatabase()
+	var told []string
+	b := d.book(func(c *allowance.Config) {
+		c.PassedOver = func(scope, subject, budget string, err error) {
+			told = append(told, fmt.Sprint(scope, "/", subject, "/", budget, ": ", err))
+		}
+	})
+	d.set("plan/team", limitOf(2000))
+	d.set("user/bob", limitOf(3000))
+	for range 3 {
+		for _, s := range []ratelimit.Subject{alice(), {User: "bob"}} {
+			if got := b.Resolve(t.Context(), user(), s); got.Limit.N != 100 || got.Source != "table" {
+				t.Errorf("a limit that no log holds gives %+v", got)
+			}
+		}
+		b.ForgetAll()
+	}
+	if len(told) != 2 || !strings.HasPrefix(told[0], "plan/team/user: limit 2000 is above 1024") || !strings.HasPrefix(told[1], "user/bob/user: limit 3000") {
+		t.Errorf("told of %q", told)
 	}
 }
 

@@ -224,6 +224,8 @@ func TestOverrideFaults(t *testing.T) {
 		{user + "/tasks.write", `{"limit":5,"expiresAt":"2020-01-01T00:00:00Z","reason":"x"}`, []string{"expiresAt"}},
 		{user + "/user", `{"limit":1001,"reason":"x"}`, []string{"limit"}},
 		{user + "/user", `{"unlimited":true,"reason":"x"}`, []string{"limit"}},
+		{user + "/tasks.write", `{"limit":1025,"refillPerSecond":0,"expiresAt":"2020-01-01T00:00:00Z"}`, []string{"expiresAt", "limit", "reason", "refillPerSecond"}},
+		{user + "/nothing", `{"limit":-1}`, []string{"budget", "limit", "reason"}},
 		{organisation + "/org", `{"limit":5,"refillPerSecond":0,"reason":"x"}`, []string{"refillPerSecond"}},
 		{organisation + "/org", `{"limit":1000000000,"refillPerSecond":1,"reason":"x"}`, []string{"limit"}},
 	}

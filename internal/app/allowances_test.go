@@ -450,7 +450,7 @@ func TestBudgetsFile(t *testing.T) {
 	}
 	write(`{"tasks.export": {"limit": 4}, "edge.caller": {"limit": 200}}`)
 	hangUp(t)
-	if plans := fmt.Sprint(s.AwaitLog("plans promise a person more than edge.caller lets through: raise edge.caller in BUDGETS_FILE")["plans"]); !strings.Contains(plans, "team: user 300 above edge.caller 200") {
+	if plans := fmt.Sprint(s.AwaitLog("plans have numbers that do not hold as they stand")["plans"]); !strings.Contains(plans, "team: user 300 must be at most 200, the limit of edge.caller") {
 		t.Errorf("the plans above the edge are said as %s", plans)
 	}
 	s.AwaitLog("the budgets' file was read")
@@ -464,6 +464,44 @@ func TestBudgetsFile(t *testing.T) {
 	}
 	if b := status(t, limits(t, s, carol), "tasks.export"); *b.Limit != 4 || b.Source != api.SourceFile {
 		t.Errorf("after a bad file it is %+v", b)
+	}
+}
+
+// A plan's own number that cannot be kept does not apply, and is not passed over in silence: the log says so, and so does the
+// list of plans.
+func TestPlanThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	issuer := servertest.StartIssuer(t)
+	database := servertest.NewDatabase(t)
+	env := servertest.Env{"DATABASE_URL": database}
+	old := servertest.Start(t, issuer.Env(), env)
+	execute(t, database, "INSERT INTO plan_budgets (plan, budget, allowance) VALUES ('free', 'tasks.write', 2000)")
+	s := servertest.Start(t, issuer.Env(), env)
+	const why = "limit 2000 is above 1024"
+	if plans := fmt.Sprint(s.AwaitLog("plans have numbers that do not hold as they stand")["plans"]); !strings.Contains(plans, "free: tasks.write 2000 is ignored: "+why) {
+		t.Errorf("at start the log says %s", plans)
+	}
+	for _, s := range []*servertest.Server{old, s} {
+		for range 2 {
+			if b := status(t, limits(t, s, issuer.Token("alice", "acme")), "tasks.write"); *b.Limit != 30 || b.Source != api.SourceTable {
+				t.Errorf("tasks.write is %+v", b)
+			}
+		}
+		line := s.AwaitLog("a number that cannot be kept is passed over")
+		if line["scope"] != "plan" || line["id"] != "free" || line["budget"] != "tasks.write" || !strings.Contains(fmt.Sprint(line["error"]), why) {
+			t.Errorf("the log says %v", line)
+		}
+		if n := len(s.Logs("a number that cannot be kept is passed over")); n != 1 {
+			t.Errorf("the log says it %d times", n)
+		}
+	}
+	admin := newAdministrator(t, s, issuer, "root")
+	for _, p := range servertest.JSON[api.PlanList](t, admin.must("GET", "/plans", "")).Items {
+		for _, b := range p.Budgets {
+			if wrong := p.Name == "free"; wrong != strings.Contains(b.Fault, why) || !wrong && b.Fault != "" {
+				t.Errorf("the plan %s is shown with %+v", p.Name, b)
+			}
+		}
 	}
 }
 
@@ -485,7 +523,9 @@ func TestRoutesPrintsTheFilesBudgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		env := func(name string) string { return map[string]string{"BUDGETS_FILE": path, "REDIS_URL": redis}[name] }
+		env := func(name string) string {
+			return map[string]string{"BUDGETS_FILE": path, "REDIS_URL": redis, "LLM_BASE_URL": "https://model.test/v1", "LLM_MODEL": "m"}[name]
+		}
 		err := app.Run(t.Context(), []string{"routes"}, env, &out)
 		return out.String(), err
 	}
@@ -504,6 +544,10 @@ func TestRoutesPrintsTheFilesBudgets(t *testing.T) {
 	}
 	if _, err := routes(`{"user": {"onFailure": "closed"}}`, ""); err == nil || !strings.Contains(err.Error(), "user and org are decided together") {
 		t.Errorf("a file that needs Redis: %v", err)
+	}
+	if _, err := routes(`{"ai.tokens": {"limit": 5000}, "user": {"onFailure": "closed"}}`, ""); err == nil || !strings.Contains(err.Error(), "user and org are decided together") ||
+		!strings.Contains(err.Error(), "above the limit 5000 of the budget ai.tokens: raise that limit") {
+		t.Errorf("a file that has fewer tokens than a call may use, and needs Redis: %v", err)
 	}
 	if _, err := routes(`{"tasks.write": {"limits": 77}}`, ""); err == nil || !strings.Contains(err.Error(), "limits is no field") {
 		t.Errorf("a bad file: %v", err)

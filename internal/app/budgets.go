@@ -2,25 +2,26 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/budgetfile"
 	"example.com/gatehouse/internal/config"
 	"example.com/gatehouse/internal/httpapi"
+	"example.com/gatehouse/internal/parse"
 	"example.com/gatehouse/internal/ratelimit"
-	"example.com/gatehouse/internal/store"
 )
 
 // readBudgets is the table of budgets as EDGE_STORE and BUDGETS_FILE change it, each where a server with these settings
 // counts it. What the server would not start with is an error here, for all who read.
 func readBudgets(cfg config.Config) ([]budgetfile.Row, error) {
 	if cfg.BudgetsFile == "" {
-		return placed(cfg, budgetfile.Table(tableFor(cfg)))
+		return checked(cfg, budgetfile.Table(tableFor(cfg)))
 	}
 	data, err := os.ReadFile(cfg.BudgetsFile)
 	if err != nil {
@@ -28,7 +29,7 @@ func readBudgets(cfg config.Config) ([]budgetfile.Row, error) {
 	}
 	rows, err := budgetfile.Parse(data, tableFor(cfg), api.Routes())
 	if err == nil {
-		rows, err = placed(cfg, rows)
+		rows, err = checked(cfg, rows)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("BUDGETS_FILE=%s:\n%w", cfg.BudgetsFile, err)
@@ -36,29 +37,34 @@ func readBudgets(cfg config.Config) ([]budgetfile.Row, error) {
 	return rows, nil
 }
 
-// budgets are the rows as the limiter takes them.
-func (s *server) budgets(rows []budgetfile.Row) []ratelimit.Budget {
+// checked are the rows where a server with these settings counts them, or everything that keeps it from doing so: what a
+// request may cost is said by the settings of the model, and not by the rows.
+func checked(cfg config.Config, rows []budgetfile.Row) ([]budgetfile.Row, error) {
+	parser, err := newParser(cfg, http.DefaultTransport)
+	if err != nil {
+		return nil, err
+	}
+	there, misplaced := placed(cfg, rows)
+	return there, errors.Join(misplaced, checkCosts(budgetsOf(rows, parser)))
+}
+
+// budgetsOf are the rows as the limiter takes them, where that parser reads texts.
+func budgetsOf(rows []budgetfile.Row, parser parse.Parser) []ratelimit.Budget {
 	budgets := make([]ratelimit.Budget, len(rows))
 	for i, r := range rows {
 		budgets[i] = ratelimit.Budget{
 			Name: r.Name, Limit: limitOf(r.Budget), Store: string(r.Place), OnFailure: modeOf(r.OnFailure),
 			Enforce: r.Enforce, Unlimited: r.Unlimited, Source: string(sourceOf(r)),
-			MaxCost: httpapi.MaxCost(r.Budget, s.parser),
+			MaxCost: httpapi.MaxCost(r.Budget, parser),
 		}
 	}
 	return budgets
 }
 
-// checkedBudgets are budgets that this server can keep: what a request may cost is not said by the rows.
-func (s *server) checkedBudgets(rows []budgetfile.Row) ([]ratelimit.Budget, error) {
-	budgets := s.budgets(rows)
-	return budgets, checkCosts(budgets)
-}
-
 // checkCosts says which setting makes a metered budget too small for a single request. Of other budgets the limiter does.
 func checkCosts(budgets []ratelimit.Budget) error {
 	for _, b := range budgets {
-		if row, _ := api.BudgetNamed(b.Name); row.Metered && b.Enforce && !b.Unlimited && b.Limit.N > 0 && b.MaxCost > b.Limit.N {
+		if row, _ := api.BudgetNamed(b.Name); row.Metered && b.TooSmall() {
 			return fmt.Errorf("LLM_BASE_URL is set, and one call of its model may use %d %s, above the limit %d of the budget %s: raise that limit to %[1]d at least, or unset LLM_BASE_URL",
 				b.MaxCost, row.Unit, b.Limit.N, b.Name)
 		}
@@ -106,37 +112,17 @@ func (s *server) warnOfReplicas(ctx context.Context, rows []budgetfile.Row) {
 	}
 }
 
-// warnOfPlans says which plans promise a person more than the edge lets through. They may be changed at any time, so that
-// they do not is no condition of the file.
-func (s *server) warnOfPlans(ctx context.Context, rows []budgetfile.Row) {
-	plans, err := s.store.ListPlans(ctx, -1, maxPlans)
+// warnOfPlans says which of the plans' own numbers do not hold as they stand. They may be changed at any time, so that they
+// do is no condition of the file.
+func (s *server) warnOfPlans(ctx context.Context) {
+	faults, err := s.api.PlanFaults(ctx)
 	if err != nil {
-		s.log.WarnContext(ctx, "plans were not compared with the edge", "error", err)
+		s.log.WarnContext(ctx, "the numbers of plans were not checked", "error", err)
 		return
 	}
-	if above := aboveEdge(rows, plans); len(above) > 0 {
-		s.log.WarnContext(ctx, "plans promise a person more than edge.caller lets through: raise edge.caller in BUDGETS_FILE", "plans", above)
+	if len(faults) > 0 {
+		s.log.WarnContext(ctx, "plans have numbers that do not hold as they stand", "plans", faults)
 	}
-}
-
-// maxPlans bounds how many plans are compared with the edge.
-const maxPlans = 1_000
-
-// aboveEdge says of each plan whose user's limit is above that of edge.caller what the two are.
-func aboveEdge(rows []budgetfile.Row, plans []store.Plan) []string {
-	at := slices.IndexFunc(rows, func(r budgetfile.Row) bool { return r.Name == api.BudgetEdgeCaller })
-	if at < 0 || rows[at].Unlimited || !rows[at].Enforce {
-		return nil
-	}
-	var above []string
-	for _, p := range plans {
-		for _, b := range p.Budgets {
-			if b.Budget == api.BudgetUser && b.Limit > rows[at].Limit {
-				above = append(above, fmt.Sprintf("%s: %s %d above %s %d", p.Name, b.Budget, b.Limit, rows[at].Name, rows[at].Limit))
-			}
-		}
-	}
-	return above
 }
 
 // watchBudgets reads BUDGETS_FILE anew at each SIGHUP, until ctx ends. Without a file the signal does what it does.
@@ -173,14 +159,10 @@ func (s *server) readBudgetsAnew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	budgets, err := s.checkedBudgets(rows)
-	if err != nil {
-		return err
-	}
-	if err := s.limiter.Reload(budgets); err != nil {
+	if err := s.limiter.Reload(budgetsOf(rows, s.parser)); err != nil {
 		return fmt.Errorf("BUDGETS_FILE=%s: %w", s.cfg.BudgetsFile, err)
 	}
 	s.warnOfReplicas(ctx, rows)
-	s.warnOfPlans(ctx, rows)
+	s.warnOfPlans(ctx)
 	return nil
 }

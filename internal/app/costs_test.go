@@ -6,19 +6,18 @@ import (
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/budgetfile"
-	"example.com/gatehouse/internal/config"
 	"example.com/gatehouse/internal/parse"
 	"example.com/gatehouse/internal/ratelimit"
 )
 
-// withModel is a server whose parser is a model with answers that long.
-func withModel(t *testing.T, longest int) *server {
+// withModel is a model with answers that long.
+func withModel(t *testing.T, longest int) parse.Parser {
 	t.Helper()
 	model, err := parse.NewModel(parse.ModelConfig{BaseURL: "https://model.test/v1", Model: "m", MaxTokens: longest})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &server{cfg: config.Config{}, parser: model}
+	return model
 }
 
 func table() []budgetfile.Row { return budgetfile.Table(api.Budgets()) }
@@ -27,15 +26,14 @@ func table() []budgetfile.Row { return budgetfile.Table(api.Budgets()) }
 // what to set.
 func TestCostAboveTheLimit(t *testing.T) {
 	t.Parallel()
-	if err := checkCosts(withModel(t, 0).budgets(table())); err != nil {
+	if err := checkCosts(budgetsOf(table(), withModel(t, 0))); err != nil {
 		t.Errorf("with the defaults: %v", err)
 	}
-	err := checkCosts(withModel(t, 20_000).budgets(table()))
+	err := checkCosts(budgetsOf(table(), withModel(t, 20_000)))
 	if err == nil || !strings.Contains(err.Error(), "above the limit 20000 of the budget ai.tokens: raise that limit to") || !strings.Contains(err.Error(), "unset LLM_BASE_URL") {
 		t.Errorf("with answers as long as the whole budget: %v", err)
 	}
-	local := &server{parser: parse.NewLocal()}
-	for _, row := range local.budgets(table()) {
+	for _, row := range budgetsOf(table(), parse.NewLocal()) {
 		if want := int64(1); row.Name != api.BudgetTokens && row.MaxCost != want || row.Name == api.BudgetTokens && row.MaxCost != 0 {
 			t.Errorf("without a model a request costs up to %d of %s", row.MaxCost, row.Name)
 		}

@@ -99,6 +99,11 @@ func (s *server) allowancesUnread(err error) {
 	s.log.Warn("overrides could not be read; those last known apply", "error", err)
 }
 
+// allowancePassedOver says that a number of a plan or an override makes no limit, so that the weaker source decides.
+func (s *server) allowancePassedOver(scope, subject, budget string, err error) {
+	s.log.Warn("a number that cannot be kept is passed over", "scope", scope, "id", subject, "budget", budget, "error", err)
+}
+
 func (s *server) counterStats() httpapi.CounterStats {
 	stats := s.memory.Stats()
 	return httpapi.CounterStats{Keys: stats.Keys, Evicted: stats.Evicted}

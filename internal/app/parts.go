@@ -95,22 +95,26 @@ func (s *server) schemaReady(ctx context.Context) (bool, error) {
 	return !schema.Behind && err == nil, err
 }
 
-// makeParser makes the model where one is set, with the local parser behind it.
-func (s *server) makeParser(context.Context) error {
+// makeParser makes what reads texts.
+func (s *server) makeParser(context.Context) (err error) {
+	s.parser, err = newParser(s.cfg, s.tracing.Transport(http.DefaultTransport))
+	return err
+}
+
+// newParser makes the model where one is set, with the local parser behind it.
+func newParser(cfg config.Config, transport http.RoundTripper) (parse.Parser, error) {
 	local := parse.NewLocal()
-	if s.cfg.LLM.BaseURL == "" {
-		s.parser = local
-		return nil
+	if cfg.LLM.BaseURL == "" {
+		return local, nil
 	}
 	model, err := parse.NewModel(parse.ModelConfig{
-		BaseURL: s.cfg.LLM.BaseURL, APIKey: string(s.cfg.LLM.APIKey), Model: s.cfg.LLM.Model, Fallback: local,
-		HTTPClient: &http.Client{Transport: s.tracing.Transport(http.DefaultTransport)},
+		BaseURL: cfg.LLM.BaseURL, APIKey: string(cfg.LLM.APIKey), Model: cfg.LLM.Model, Fallback: local,
+		HTTPClient: &http.Client{Transport: transport},
 	})
 	if err != nil {
-		return fmt.Errorf("LLM_BASE_URL: %w", err)
+		return nil, fmt.Errorf("LLM_BASE_URL: %w", err)
 	}
-	s.parser = model
-	return nil
+	return model, nil
 }
 
 // secretSize is enough for an HMAC-SHA256 key.
@@ -141,13 +145,9 @@ func (s *server) makeLimiter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.allowances = allowance.New(allowance.Config{Load: s.store.Allowances, Failed: s.allowancesUnread})
-	budgets, err := s.checkedBudgets(rows)
-	if err != nil {
-		return err
-	}
+	s.allowances = allowance.New(allowance.Config{Load: s.store.Allowances, Failed: s.allowancesUnread, PassedOver: s.allowancePassedOver})
 	s.limiter, err = ratelimit.New(ratelimit.Config{
-		Budgets: budgets, Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
+		Budgets: budgetsOf(rows, s.parser), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
 		Resolve: s.allowances.Resolve,
 	})
 	if err != nil {
@@ -155,7 +155,6 @@ func (s *server) makeLimiter(ctx context.Context) error {
 	}
 	s.makeAgreement()
 	s.warnOfReplicas(ctx, rows)
-	s.warnOfPlans(ctx, rows)
 	return nil
 }
 
@@ -201,7 +200,7 @@ func (s *server) makeHandler(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("PUBLIC_URL: %w", err)
 	}
-	handler, err := httpapi.New(httpapi.Config{ //nolint:contextcheck // What is given back outlives its request.
+	s.api, err = httpapi.New(httpapi.Config{ //nolint:contextcheck // What is given back outlives its request.
 		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Allowances: s.allowances, Addresses: addresses, Parser: s.parser, Health: &s.health, Log: s.log,
 		Routes: api.Routes(), Budgets: api.Budgets(), PublicURL: public, CORSOrigins: s.cfg.CORSOrigins,
 		OpenAPI: spec.OpenAPI(), Pages: web.Files(), DevIDP: s.devIDP, Hooks: s.httpHooks(), CounterStats: s.counterStats,
@@ -209,8 +208,9 @@ func (s *server) makeHandler(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ready := s.tracing.Handler(handler, func(r *http.Request) bool { return addresses.Trusts(r.RemoteAddr) })
+	ready := s.tracing.Handler(s.api, func(r *http.Request) bool { return addresses.Trusts(r.RemoteAddr) })
 	s.handler.Store(&ready)
+	s.warnOfPlans(ctx)
 	return nil
 }
 

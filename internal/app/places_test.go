@@ -9,7 +9,6 @@ import (
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/budgetfile"
 	"example.com/gatehouse/internal/config"
-	"example.com/gatehouse/internal/store"
 )
 
 func readText(t *testing.T, cfg config.Config, text string) ([]budgetfile.Row, error) {
@@ -115,32 +114,6 @@ func TestUnshared(t *testing.T) {
 		}
 		if got := strings.Join(unshared(c.cfg, rows), " "); got != c.want {
 			t.Errorf("%s with %d servers: %q, want %q", c.text, c.cfg.Replicas, got, c.want)
-		}
-	}
-}
-
-// Plans that promise more than the file lets through are told of, by name.
-func TestPlansAboveTheEdge(t *testing.T) {
-	t.Parallel()
-	plans := []store.Plan{
-		{Name: "free"},
-		{Name: "team", Budgets: []store.PlanBudget{{Budget: "tasks.write", Limit: 900}, {Budget: api.BudgetUser, Limit: 300}}},
-		{Name: "large", Budgets: []store.PlanBudget{{Budget: api.BudgetUser, Limit: 800}}},
-	}
-	for text, want := range map[string]string{
-		`{}`:                              "",
-		`{"edge.caller": {"limit": 800}}`: "",
-		`{"edge.caller": {"limit": 799}}`: "large: user 800 above edge.caller 799",
-		`{"edge.caller": {"limit": 200}}`: "team: user 300 above edge.caller 200, large: user 800 above edge.caller 200",
-		`{"edge.caller": {"limit": 200, "enforce": false}}`: "",
-		`{"edge.caller": {"unlimited": true}}`:              "",
-	} {
-		rows, err := readText(t, config.Config{}, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join(aboveEdge(rows, plans), ", "); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -66,6 +66,7 @@ type server struct {
 	auth            *auth.Auth
 	devIDP          http.Handler
 	known           *auth.Known
+	api             *httpapi.Server
 	// following ends when the changes are no longer followed; work, when nothing runs beside requests any more.
 	following, work sync.WaitGroup
 }

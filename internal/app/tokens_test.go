@@ -129,6 +129,35 @@ func TestTokensRefuse(t *testing.T) {
 	want(t, as{t, s, s.Token("dave")}.do("POST", "/api/v1/tasks/parse", `{"text":"call Bob"}`), http.StatusOK)
 }
 
+// What the settings allow is at least what one call may use: less would refuse every one.
+func TestTokensBelowOneCall(t *testing.T) {
+	t.Parallel()
+	m := startModel(t)
+	issuer := servertest.StartIssuer(t)
+	s := servertest.Start(t, issuer.Env(), m.env())
+	admin := newAdministrator(t, s, issuer, "root")
+	alice := me(t, s, issuer.Token("alice", "acme"))
+	for _, whose := range []string{"plan/free", "organisation/" + alice.Organisation.ID, "user/" + alice.ID} {
+		path := "/overrides/" + whose + "/ai.tokens"
+		resp := admin.do("PUT", path, `{"limit":5000,"reason":"x"}`)
+		wantFields(t, resp, "limit")
+		if fix := servertest.JSON[api.Problem](t, resp).Fields[0].Message; !strings.Contains(fix, "must be at least ") || !strings.Contains(fix, "one request may use") {
+			t.Errorf("the fault is said as %q", fix)
+		}
+		for _, body := range []string{`{"limit":5000,"enforce":false,"reason":"x"}`, `{"limit":0,"reason":"x"}`, `{"limit":20000,"reason":"x"}`, `{"unlimited":true,"reason":"x"}`} {
+			admin.must("PUT", path, body)
+		}
+	}
+}
+
+// Without a model nobody spends tokens, and any limit holds.
+func TestTokensWithoutAModel(t *testing.T) {
+	t.Parallel()
+	issuer := servertest.StartIssuer(t)
+	admin := newAdministrator(t, servertest.Start(t, issuer.Env()), issuer, "root")
+	admin.must("PUT", "/overrides/plan/free/ai.tokens", `{"limit":1,"reason":"x"}`)
+}
+
 // parseWhileTheBurstLasts waits as long as the burst budget says, so that it is not what refuses.
 func (a as) parseWhileTheBurstLasts() servertest.Response {
 	a.t.Helper()

@@ -149,7 +149,7 @@ func (s *Server) adminPlansList(c *call) error {
 		plans = plans[:limit]
 		list.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(plans[limit-1].Rank)))
 	}
-	list.Items = bodies(plans, planBody)
+	list.Items = bodies(plans, s.planBody)
 	return c.json(http.StatusOK, list)
 }
 
@@ -169,9 +169,9 @@ func readRank(cursor string) (int, error) {
 	return int(rank), nil
 }
 
-func planBody(p store.Plan) api.Plan {
+func (s *Server) planBody(p store.Plan) api.Plan {
 	return api.Plan{Name: p.Name, Organisations: p.Organisations, Budgets: bodies(p.Budgets, func(b store.PlanBudget) api.PlanBudget {
-		return api.PlanBudget{Budget: b.Budget, Limit: b.Limit, RefillPerSecond: b.Refill}
+		return api.PlanBudget{Budget: b.Budget, Limit: b.Limit, RefillPerSecond: b.Refill, Fault: s.planFault(b)}
 	})}
 }
 

@@ -87,6 +87,15 @@ type body interface{ Validate() []api.FieldError }
 
 // decode reads a JSON body into a value and checks its rules; every broken rule is reported at once.
 func decode[T body](c *call) (T, error) {
+	value, err := readJSON[T](c)
+	if err != nil {
+		return value, err
+	}
+	return value, invalid(value.Validate())
+}
+
+// readJSON reads a JSON body into a value, whose rules are the caller's to check.
+func readJSON[T body](c *call) (T, error) {
 	var value T
 	if err := checkContentType(c.request()); err != nil {
 		return value, err
@@ -95,10 +104,7 @@ func decode[T body](c *call) (T, error) {
 	if err != nil {
 		return value, bodyFailure(err)
 	}
-	if err := decodeJSON(data, &value); err != nil {
-		return value, err
-	}
-	return value, invalid(value.Validate())
+	return value, decodeJSON(data, &value)
 }
 
 func bodyFailure(err error) error {

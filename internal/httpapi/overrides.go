@@ -59,15 +59,19 @@ func overrideBody(o store.SetOverride) api.Override {
 
 // adminOverridesPut sets an override. It applies here at once, and on the other processes within a second.
 func (s *Server) adminOverridesPut(c *call) error {
-	target, name, err := s.overrideTarget(c)
+	scope, target, faults := s.overrideTarget(c)
+	in, err := readJSON[api.OverridePut](c)
 	if err != nil {
 		return err
 	}
-	in, err := decode[api.OverridePut](c)
-	if err != nil {
+	if len(faults) == 0 {
+		faults = s.checkOverride(target.Budget, in)
+	}
+	if err := invalid(merged(faults, in.Validate())); err != nil {
 		return err
 	}
-	if err := invalid(s.checkOverride(target, in)); err != nil {
+	name, err := s.overridden(c, scope)
+	if err != nil {
 		return err
 	}
 	act := c.act(targetOf(target), in.Reason)
@@ -111,18 +115,14 @@ func (s *Server) adminOverridesDelete(c *call) error {
 // targetOf names an override for the audit.
 func targetOf(t store.Target) string { return t.Scope + "/" + t.Subject + "/" + t.Budget }
 
-// overrideTarget reads from the path what is changed, and for whom, whose name it returns too.
-func (s *Server) overrideTarget(c *call) (store.Target, string, error) {
+// overrideTarget reads from the path what is changed, and for whom, or what is wrong with that.
+func (s *Server) overrideTarget(c *call) (api.Scope, store.Target, []api.FieldError) {
 	scope, faults := c.scoped(overrideScopes()...)
 	target := store.Target{Scope: string(scope), Subject: c.gin.Param("id"), Budget: c.gin.Param("budget")}
 	if message := s.overridable(scope, target.Budget); len(faults) == 0 && message != "" {
 		faults = append(faults, api.FieldError{Field: "budget", Message: message})
 	}
-	if err := invalid(faults); err != nil {
-		return target, "", err
-	}
-	name, err := s.overridden(c, scope)
-	return target, name, err
+	return scope, target, faults
 }
 
 // overridable says why a budget cannot be changed for a scope, "" if it can.
@@ -175,22 +175,21 @@ func (s *Server) knownPlan(c *call, plan string) (string, error) {
 }
 
 // checkOverride says what the budget does not allow. The algorithm and the window are the budget's own.
-func (s *Server) checkOverride(t store.Target, in api.OverridePut) []api.FieldError {
+func (s *Server) checkOverride(budget string, in api.OverridePut) []api.FieldError {
 	var faults []api.FieldError
 	add := func(field, message string) { faults = append(faults, api.FieldError{Field: field, Message: message}) }
-	limit := s.Limiter.Budget(t.Budget).Limit
-	if in.RefillPerSecond != nil && limit.Algorithm != ratelimit.TokenBucket {
+	row := s.Limiter.Budget(budget)
+	wanted := row.Setting()
+	wanted.Unlimited, wanted.Enforce = in.Unlimited, in.Enforce == nil || *in.Enforce
+	if in.RefillPerSecond != nil && wanted.Limit.Algorithm != ratelimit.TokenBucket {
 		add("refillPerSecond", "belongs to a token bucket, and this budget is none")
 	} else if in.RefillPerSecond != nil {
-		limit.Refill = *in.RefillPerSecond
+		wanted.Limit.Refill = max(1, *in.RefillPerSecond) // Less is the body's own fault.
 	}
 	if in.Limit != nil {
-		limit.N = *in.Limit
+		wanted.Limit.N = *in.Limit
 	}
-	if err := limit.Check(); err != nil {
-		add("limit", err.Error())
-	}
-	if err := s.underEdge(t.Budget, in); err != nil {
+	if err := s.checkSetting(row, wanted); err != nil {
 		add("limit", err.Error())
 	}
 	if in.ExpiresAt != nil && !in.ExpiresAt.After(time.Now()) {
@@ -199,16 +198,35 @@ func (s *Server) checkOverride(t store.Target, in api.OverridePut) []api.FieldEr
 	return faults
 }
 
+// merged are all faults, of those of one field the last alone: what the body's own rules say of it needs no second word.
+func merged(faults, own []api.FieldError) []api.FieldError {
+	other := slices.DeleteFunc(faults, func(f api.FieldError) bool {
+		return slices.ContainsFunc(own, func(o api.FieldError) bool { return o.Field == f.Field })
+	})
+	return append(other, own...)
+}
+
+// checkSetting says why a budget could not be kept with these numbers.
+func (s *Server) checkSetting(row *ratelimit.Budget, wanted ratelimit.Setting) error {
+	if err := wanted.Limit.Check(); err != nil {
+		return err
+	}
+	if row.TooSmallAt(wanted) {
+		return fmt.Errorf("must be at least %d, which one request may use: below that none is let through; 0 denies everything, and enforce false only counts", row.MaxCost)
+	}
+	return s.underEdge(row.Name, wanted)
+}
+
 // underEdge holds user under what the edge lets one person through to: more would be promised than is kept.
-func (s *Server) underEdge(budget string, in api.OverridePut) error {
+func (s *Server) underEdge(budget string, wanted ratelimit.Setting) error {
 	edge := s.Limiter.Budget(api.BudgetEdgeCaller)
 	if budget != api.BudgetUser || edge == nil || edge.Unlimited {
 		return nil
 	}
-	if in.Unlimited {
+	if wanted.Unlimited {
 		return fmt.Errorf("user cannot be unlimited while %s is %d: set a limit up to that", edge.Name, edge.Limit.N)
 	}
-	if in.Limit != nil && *in.Limit > edge.Limit.N {
+	if wanted.Limit.N > edge.Limit.N {
 		return fmt.Errorf("must be at most %d, the limit of %s", edge.Limit.N, edge.Name)
 	}
 	return nil

@@ -48,6 +48,15 @@ type Budget struct {
 	MaxCost int64
 }
 
+// TooSmall says that a request may cost more than the budget ever holds, so that no wait would make it fit. A limit of 0 is
+// there to deny everything.
+func (b *Budget) TooSmall() bool { return b.TooSmallAt(b.Setting()) }
+
+// TooSmallAt is TooSmall with other numbers than the budget's own.
+func (b *Budget) TooSmallAt(s Setting) bool {
+	return s.Enforce && !s.Unlimited && s.Limit.N > 0 && b.MaxCost > s.Limit.N
+}
+
 // A Subject is who pays, for the look-up of overrides. Empty parts are not known.
 type Subject struct {
 	User, Organisation, Plan string

@@ -45,7 +45,7 @@ func (b *Budget) check() error {
 	if err := b.Limit.Check(); err != nil {
 		return err
 	}
-	if b.Enforce && !b.Unlimited && b.Limit.N > 0 && b.MaxCost > b.Limit.N { // 0 is there to deny everything.
+	if b.TooSmall() {
 		return fmt.Errorf("cost %d is above the limit %d and never fits: raise the limit or lower the cost", b.MaxCost, b.Limit.N)
 	}
 	return nil

@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/ratelimit"
+	"example.com/gatehouse/internal/ratelimit/ratelimittest"
+	"example.com/gatehouse/internal/store"
+)
+
+// A plan's own number that does not hold as it stands is told of, with the reason; one that holds is not.
+func TestPlanFaults(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	for _, c := range []struct {
+		budget        string
+		limit, refill int64
+		want          string // "" for none
+	}{
+		{"tasks.write", 1024, 0, ""},
+		{"tasks.write", 1025, 0, "gold: tasks.write 1025 is ignored: limit 1025 is above 1024, the most a log holds"},
+		{"user", 200, 0, ""},
+		{"user", 201, 0, "gold: user 201 must be at most 200, the limit of edge.caller"},
+		{"org", 3000, 50, ""},
+		{"org", 1_000_000_000, 1, "gold: org 1000000000 is ignored: a bucket of 1000000000 filled with 1 a second takes longer"},
+		{"ai.tokens", 5000, 0, ""},
+		{"ai.tokens", 0, 0, ""},
+		{"ai.tokens", 4999, 0, "gold: ai.tokens 4999 must be at least 5000, which one request may use"},
+		{"auth.login", 5, 0, "gold: auth.login 5 is ignored: the budget is counted per address"},
+		{"edge.caller", 5, 0, "gold: edge.caller 5 is ignored: the budget is decided before it is known who calls"},
+		{"task.write", 5, 0, "gold: task.write 5 is ignored: the budget must be a budget of the table"},
+	} {
+		plan := store.Plan{Name: "gold", Budgets: []store.PlanBudget{{Budget: c.budget, Limit: c.limit, Refill: c.refill}}}
+		got := strings.Join(s.planFaults([]store.Plan{{Name: "free"}, plan}), ", ")
+		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s %d: %q, want %q", c.budget, c.limit, got, c.want)
+		}
+		if shown := s.planBody(plan).Budgets[0].Fault; (shown != "") != (c.want != "") || !strings.Contains(got, shown) {
+			t.Errorf("%s %d: administrators are shown %q", c.budget, c.limit, shown)
+		}
+	}
+}
+
+// planned is a server of some budgets, of which one request may use 5 000 tokens, and a caller has 200 requests at the edge.
+func planned(t *testing.T) *Server {
+	t.Helper()
+	minute := func(n int64) ratelimit.Limit {
+		return ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: n, Window: time.Minute}
+	}
+	rows := []ratelimit.Budget{
+		{Name: "edge.caller", Limit: minute(200)}, {Name: "user", Limit: minute(100)}, {Name: "tasks.write", Limit: minute(30)}, {Name: "auth.login", Limit: minute(10)},
+		{Name: "org", Limit: ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: 600, Refill: 10}},
+		{Name: "ai.tokens", Limit: ratelimit.Limit{Algorithm: ratelimit.Segments, N: 20_000, Window: 24 * time.Hour}, MaxCost: 5000},
+	}
+	s := &Server{budgets: map[string]api.Budget{}}
+	for i := range rows {
+		rows[i].Store, rows[i].OnFailure, rows[i].Enforce = "memory", ratelimit.Open, true
+		row, _ := api.BudgetNamed(rows[i].Name)
+		s.Budgets, s.budgets[row.Name] = append(s.Budgets, row), row
+	}
+	s.Limiter, _ = ratelimittest.OnClock(t, rows...)
+	return s
+}
