@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { expect, test, vi } from 'vitest';
-import { alice, anonymous, FakeServer, json, problem, refusal, signedIn, signedOut } from '../testing/fakeserver';
+import { alice, anonymous, FakeServer, json, problem, refusal, signedIn, signedOut, task } from '../testing/fakeserver';
+import { Action } from './action';
 import { Api } from './api';
 
 test('a stranger’s first load is one request, with no refusal in it', async () => {
@@ -35,7 +36,7 @@ test('every answer’s headers reach the ledger, refusals included', async () =>
   });
   const api = new Api(server.fetch);
   await api.session();
-  await expect(api.parse('x', 'UTC')).rejects.toMatchObject({ violated: ['tasks.parse'] });
+  await expect(api.parse(new Action(), 'x', 'UTC')).rejects.toMatchObject({ violated: ['tasks.parse'] });
   expect(api.ledger.snapshot().find((s) => s.name === 'tasks.parse')).toMatchObject({ remaining: 0 });
   expect(api.ledger.snapshotBlocks()).toMatchObject([{ budget: 'tasks.parse' }]);
 });
@@ -65,4 +66,25 @@ test('lists are asked for by filter and cursor', async () => {
     'GET /api/v1/tasks?limit=25&done=true&cursor=abc',
     'GET /api/v1/tasks?limit=25',
   ]);
+});
+
+test('what makes something bears one key for all of its tries, and reading bears none', async () => {
+  let tries = 0;
+  const server = signedIn(task('Buy milk')).on('POST /api/v1/tasks', () => {
+    if (++tries === 1) throw new TypeError('Failed to fetch');
+    return tries === 2 ? problem(503, 'UNAVAILABLE', 'Not for the moment.') : json(task('Buy milk'), 201);
+  });
+  const api = new Api(server.fetch);
+  const action = new Action();
+  const body = { title: 'Buy milk' };
+  await expect(api.createTask(action, body)).rejects.toMatchObject({ code: 'NETWORK' });
+  await expect(api.createTask(action, body)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await api.createTask(action, body);
+  await api.createTask(action, body);
+  const [first, second, third, other] = server.keys('POST /api/v1/tasks');
+  expect(first).toBeTruthy();
+  expect([second, third]).toEqual([first, first]);
+  expect(other).not.toBe(first);
+  await api.tasks('all', null);
+  expect(server.keys('GET /api/v1/tasks')).toEqual([undefined]);
 });

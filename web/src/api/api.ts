@@ -1,7 +1,8 @@
 import createClient, { type Client } from 'openapi-fetch';
 import type { paths } from '../contract/schema';
+import type { Action } from './action';
 import { now } from './clock';
-import type { Limits, Me, ParseResult, RouteId, Task, TaskCreate, TaskList, TaskUpdate } from './contract';
+import type { Limits, Me, ParseResult, Report, RouteId, Task, TaskCreate, TaskList, TaskUpdate } from './contract';
 import { asFailure, failureOf, networkFailure, waitOf } from './failure';
 import { parseQuotas } from './headers';
 import { History } from './history';
@@ -96,12 +97,19 @@ export class Api {
     );
   }
 
-  parse(text: string, timezone: string): Promise<ParseResult> {
-    return this.call('tasks.parse', () => this.client.POST('/api/v1/tasks/parse', { body: { text, timezone } }));
+  parse(action: Action, text: string, timezone: string): Promise<ParseResult> {
+    const body = { text, timezone };
+    return this.act('tasks.parse', action, body, (params) => this.client.POST('/api/v1/tasks/parse', { params, body }));
   }
 
-  createTask(body: TaskCreate): Promise<Task> {
-    return this.call('tasks.create', () => this.client.POST('/api/v1/tasks', { body }));
+  createTask(action: Action, body: TaskCreate): Promise<Task> {
+    return this.act('tasks.create', action, body, (params) => this.client.POST('/api/v1/tasks', { params, body }));
+  }
+
+  /** Tells the administrators of a task. */
+  report(action: Action, taskId: string, reason: string): Promise<Report> {
+    const body = { taskId, reason };
+    return this.act('reports.create', action, body, (params) => this.client.POST('/api/v1/reports', { params, body }));
   }
 
   updateTask(id: string, body: TaskUpdate): Promise<Task> {
@@ -126,6 +134,19 @@ export class Api {
   /** A call of a part of the app that brings its own, on the same ledger and mirror. */
   send<T>(route: RouteId, send: (client: Client<paths>) => Promise<Answer<T>>): Promise<T> {
     return this.call(route, () => send(this.client));
+  }
+
+  // What makes something bears the key of its action, so that a try without an answer can be made again.
+  private async act<T>(
+    route: RouteId,
+    action: Action,
+    body: object,
+    send: (params: { header: { 'Idempotency-Key': string } }) => Promise<Answer<T>>,
+  ): Promise<T> {
+    const header = { 'Idempotency-Key': action.keyFor(body) };
+    const result = await this.call(route, () => send({ header }));
+    action.done();
+    return result;
   }
 
   // A call that would be refused does not leave: by what this page has sent itself, or by what the server has said.

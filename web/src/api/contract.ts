@@ -10,6 +10,7 @@ export type TaskUpdate = Schemas['TaskUpdate'];
 export type TaskList = Schemas['TaskList'];
 export type Draft = Schemas['Draft'];
 export type ParseResult = Schemas['ParseResult'];
+export type Report = Schemas['Report'];
 export type Priority = Task['priority'];
 export type Me = Schemas['Me'];
 export type Limits = Schemas['Limits'];

@@ -37,6 +37,42 @@ test('the eleventh parse in a minute is refused here, as the server would', () =
   limiter.acquire('tasks.parse');
 });
 
+test.each([
+  ['limits.get', 'edge.caller', 1000],
+  ['tasks.list', 'user', 100],
+  ['tasks.create', 'tasks.write', 30],
+  ['tasks.update', 'tasks.write', 30],
+  ['tasks.delete', 'tasks.write', 30],
+  ['tasks.export', 'tasks.export', 5],
+  ['reports.create', 'reports.create', 10],
+  ['admin.audit.list', 'admin', 100],
+  ['admin.threaddump', 'admin.threaddump', 20],
+] as const)('%s is refused here at the end of %s, and not before', (route, name, limit) => {
+  const limiter = new Limiter(new Clock().now);
+  for (let i = 0; i < limit; i++) limiter.acquire(route).answered(ok);
+  expect(refused(() => limiter.acquire(route))).toMatchObject({ local: true, violated: [name], retryAt: 60_600 });
+});
+
+test('routes that are charged to one budget spend it together', () => {
+  const limiter = new Limiter(new Clock().now);
+  for (const route of ['tasks.create', 'tasks.update', 'tasks.delete'] as const) {
+    for (let i = 0; i < 10; i++) limiter.acquire(route).answered(ok);
+  }
+  expect(refused(() => limiter.acquire('tasks.create')).violated).toEqual(['tasks.write']);
+  limiter.acquire('tasks.list');
+});
+
+test('what everybody shares is not counted here, and held back once an answer says that nothing is left', () => {
+  const clock = new Clock();
+  const limiter = new Limiter(clock.now);
+  for (let i = 0; i < 9; i++) limiter.acquire('admin.heapdump').answered(ok);
+  const headers = { 'RateLimit-Policy': '"admin.heapdump";q=3;w=300', RateLimit: '"admin.heapdump";r=0;t=40' };
+  limiter.acquire('admin.heapdump').answered(new Response('', { headers }));
+  expect(refused(() => limiter.acquire('admin.heapdump'))).toMatchObject({ violated: ['admin.heapdump'] });
+  clock.at = 40_000;
+  limiter.acquire('admin.heapdump');
+});
+
 test('what is metered is the server’s to count: that few tokens are left refuses nothing here', () => {
   const limiter = new Limiter(new Clock().now);
   limiter.learn({ caller: { kind: 'user' }, budgets: [budget('ai.tokens', { limit: 1 })] }, limiter.snapshot());

@@ -34,8 +34,8 @@ const unsaidWaitMs = 1000;
  * refusal nothing leaves before its time, and then one call tries.
  *
  * It is the limiter of mobileclient, and api/testdata/limiter.json holds both to the same decisions. What is not here is
- * what a page does not need: the address's budget, since limits.get goes first; calls that wait or skip; and jitter, since
- * people press a button when it says so.
+ * what a page does not need: counting for the address, since limits.get goes first; the allowance that the SDK gives each
+ * path by itself, which no server counts; calls that wait or skip; and jitter, since people press a button when it says so.
  */
 export class Limiter {
   private readonly windows: Map<string, Window>;
@@ -159,9 +159,9 @@ interface Row {
   windowSeconds: number;
 }
 
+// Every budget of the table. Those that belong to one person are counted here; what others share is learned from answers.
 function ofContract(rows: readonly Row[] = budgets): Allowance[] {
-  const mine = rows.filter(({ per }) => per === 'user' || per === 'organisation');
-  return mine.map(({ name, per, algorithm, metered = false, limit, windowSeconds }) => {
+  return rows.map(({ name, per, algorithm, metered = false, limit, windowSeconds }) => {
     const learned = per !== 'user' || algorithm !== 'sliding-window' || metered;
     return { name, limit, windowMs: windowSeconds * 1000, learned, metered };
   });

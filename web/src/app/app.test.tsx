@@ -147,6 +147,25 @@ describe('somebody signed in', () => {
     expect(titles).toEqual(['Buy milk', 'Call Ann', 'Call Ann']);
   });
 
+  test('whose save got no answer saves again with the same key, and makes no task twice', async () => {
+    let tries = 0;
+    const server = signedIn()
+      .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
+      .on('POST /api/v1/tasks', (_, body) => {
+        if (++tries === 1) throw new TypeError('Failed to fetch');
+        return json(task((body as { title: string }).title), 201);
+      });
+    await open(server);
+    await write('What is to be done?', 'Buy milk #home');
+    await click('button', 'Turn into tasks');
+    await click('button', 'Save the task');
+    expect(screen.getByRole('alert').textContent).toContain('could not be reached');
+    await click('button', 'Save the task');
+    const [first, second] = server.keys('POST /api/v1/tasks');
+    expect(first).toBeTruthy();
+    expect(second).toBe(first);
+  });
+
   test('whose session ends keeps the page and what was typed, and nothing is asked any more', async () => {
     const server = signedIn().on('POST /api/v1/tasks/parse', () =>
       problem(401, 'AUTH_FAILED', 'Authentication failed.'),

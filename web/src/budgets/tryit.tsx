@@ -1,4 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Action } from '../api/action';
 import { asFailure } from '../api/failure';
 import { useApi, useBlock } from '../app/context';
 import { FailureNotice } from '../app/notice';
@@ -9,7 +11,8 @@ import { timeZone } from '../tasks/entry';
 export function TryIt() {
   const api = useApi();
   const block = useBlock('tasks.parse');
-  const spend = useMutation({ mutationFn: () => api.parse('Try the limit', timeZone()) });
+  const [action] = useState(() => new Action());
+  const spend = useMutation({ mutationFn: () => api.parse(action, 'Try the limit', timeZone()) });
   return (
     <section className="panel" aria-labelledby="try-it">
       <h2 id="try-it">Try it</h2>

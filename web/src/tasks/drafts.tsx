@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
+import { Action } from '../api/action';
 import type { Draft, ParseResult } from '../api/contract';
 import { asFailure, type Failure } from '../api/failure';
 import { useApi, useBlock } from '../app/context';
@@ -20,6 +21,7 @@ interface Props {
 interface Item {
   number: number;
   entry: Entry;
+  action: Action;
   failure: Failure | null;
 }
 
@@ -73,7 +75,7 @@ function useDrafts(drafts: readonly Draft[], onSaved: () => void) {
   const api = useApi();
   const client = useQueryClient();
   const [items, setItems] = useState(() =>
-    drafts.map<Item>((draft, number) => ({ number, entry: entryOf(draft), failure: null })),
+    drafts.map<Item>((draft, number) => ({ number, entry: entryOf(draft), action: new Action(), failure: null })),
   );
   const [busy, setBusy] = useState(false);
   const save = async () => {
@@ -81,7 +83,7 @@ function useDrafts(drafts: readonly Draft[], onSaved: () => void) {
     let left = items.map((item) => ({ ...item, failure: null as Failure | null }));
     for (const item of left) {
       try {
-        addTask(client, await api.createTask(createBody(item.entry)));
+        addTask(client, await api.createTask(item.action, createBody(item.entry)));
         left = left.filter((i) => i !== item);
       } catch (thrown) {
         const failure = asFailure(thrown);

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { Action } from '../api/action';
 import type { ParseResult } from '../api/contract';
 import { asFailure } from '../api/failure';
 import { useApi, useBlock } from '../app/context';
@@ -16,9 +17,10 @@ export function QuickAdd() {
   const api = useApi();
   const [text, setText] = useKeptText();
   const input = useRef<HTMLTextAreaElement>(null);
+  const [action] = useState(() => new Action());
   const reading = useMutation({
     mutationFn: async (source: string): Promise<ParseResult & { source: string }> => {
-      return { ...(await api.parse(source, timeZone())), source };
+      return { ...(await api.parse(action, source, timeZone())), source };
     },
   });
   const saved = () => {

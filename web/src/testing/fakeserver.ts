@@ -4,14 +4,19 @@ import type { LimitStatus, Limits, Me, Problem, Task } from '../api/contract';
 type Handler = (request: Request, body: unknown) => Response | Promise<Response>;
 
 export class FakeServer {
-  /** What was asked, such as "GET /api/v1/tasks?done=false&limit=25", with the body that came along. */
-  readonly asked: { what: string; body: unknown }[] = [];
+  /** What was asked, such as "GET /api/v1/tasks?done=false&limit=25", with the body and the idempotency key that came along. */
+  readonly asked: { what: string; body: unknown; key: string | undefined }[] = [];
   private readonly handlers = new Map<string, Handler>();
 
   /** Sets what answers a route, such as "GET /api/v1/tasks"; a later handler takes the place of an earlier one. */
   on(route: string, handler: Handler): this {
     this.handlers.set(route, handler);
     return this;
+  }
+
+  /** The idempotency keys that a route was asked with. */
+  keys(route: string): (string | undefined)[] {
+    return this.asked.filter(({ what }) => what.split('?')[0] === route).map(({ key }) => key);
   }
 
   /** How often a route was asked. */
@@ -24,7 +29,8 @@ export class FakeServer {
     const { pathname, search } = new URL(request.url);
     const text = await request.text();
     const body: unknown = text === '' ? null : JSON.parse(text);
-    this.asked.push({ what: `${request.method} ${pathname}${search}`, body });
+    const key = request.headers.get('Idempotency-Key') ?? undefined;
+    this.asked.push({ what: `${request.method} ${pathname}${search}`, body, key });
     const handler = this.handlers.get(`${request.method} ${pathname}`);
     return handler ? handler(request, body) : problem(404, 'NOT_FOUND', 'There is nothing here.');
   };

@@ -1,0 +1,26 @@
+/**
+ * One thing that a person does, however often it has to be sent: every try of it bears the same Idempotency-Key, so that
+ * a try whose answer was lost is answered again and not done again. What was put right meanwhile is another action, since
+ * the server takes a key for one content only.
+ */
+export class Action {
+  private tried: { content: string; key: string } | null = null;
+
+  /** The key to send a content with. */
+  keyFor(content: unknown): string {
+    const text = JSON.stringify(content);
+    if (this.tried?.content !== text) this.tried = { content: text, key: newKey() };
+    return this.tried.key;
+  }
+
+  /** Says that it was done: the same again is another action. */
+  done(): void {
+    this.tried = null;
+  }
+}
+
+// 128 random bits. crypto.randomUUID is not there for a page that came over plain http.
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
