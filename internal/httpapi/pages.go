@@ -54,7 +54,7 @@ func (h *Health) Serving() bool {
 func pagePaths() []string {
 	return []string{
 		"/", "/index.html", "/budgets", "/docs",
-		"/admin", "/admin/overrides", "/admin/reports", "/admin/throttled", "/admin/limiter", "/admin/people", "/admin/audit",
+		"/admin", "/admin/overrides", "/admin/reports", "/admin/throttled", "/admin/limiter", "/admin/people", "/admin/process", "/admin/audit",
 	}
 }
 

@@ -19,6 +19,17 @@ async function save(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Save \d tasks$/ }).waitFor({ state: 'detached' });
 }
 
+// Calls a route as the page does, with the session of whoever looks; gives the answer's body.
+function call<T>(page: Page, method: string, path: string, body?: object): Promise<T> {
+  return page.evaluate(
+    async ([verb, where, text]) => {
+      const headers = { 'Content-Type': 'application/json' };
+      return (await fetch(`/api/v1/${where}`, { method: verb, headers, ...(text ? { body: text } : {}) })).json();
+    },
+    [method, path, body ? JSON.stringify(body) : ''] as const,
+  );
+}
+
 const admin = (name: string, path: string, waitFor: (page: Page) => Promise<void>): Scene => ({
   name,
   path,
@@ -71,6 +82,19 @@ export const scenes: Scene[] = [
     },
   },
   {
+    name: 'report',
+    path: '/',
+    person: 'Carol Carter',
+    open: async (page) => {
+      await page.goto('/');
+      await page
+        .getByRole('button', { name: /^Report / })
+        .first()
+        .click();
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  {
     name: 'account',
     path: '/',
     person: 'Carol Carter',
@@ -111,20 +135,79 @@ export const scenes: Scene[] = [
       await page.getByRole('dialog').waitFor();
     },
   },
-  admin('overrides', '/admin/overrides', (page) => page.getByRole('button', { name: 'New override' }).waitFor()),
+  {
+    name: 'overrides',
+    path: '/admin/overrides',
+    person: 'Root',
+    open: async (page) => {
+      await page.goto('/admin/overrides');
+      const me = await call<{ id: string; organisation: { id: string } }>(page, 'GET', 'me');
+      await call(page, 'PUT', `admin/overrides/user/${me.id}/tasks.export`, {
+        limit: 40,
+        enforce: false,
+        expiresAt: new Date(Date.now() + 7 * 86_400_000).toISOString(),
+        reason: 'The yearly hand-over: to be seen in shadow before anybody is refused.',
+      });
+      await call(page, 'PUT', `admin/overrides/organisation/${me.organisation.id}/org`, {
+        limit: 1200,
+        refillPerSecond: 20,
+        enforce: true,
+        reason: 'They grew.',
+      });
+      await page.reload();
+      await page.getByText('They grew.').first().waitFor();
+    },
+  },
   {
     name: 'explain',
     path: '/admin/people',
     person: 'Root',
     open: async (page) => {
-      await page.goto('/admin/audit');
-      const me = await page.evaluate(async () => ((await (await fetch('/api/v1/me')).json()) as { id: string }).id);
-      await page.goto(`/admin/people?scope=user&id=${me}`);
+      await page.goto('/admin/people');
+      const { id } = await call<{ id: string }>(page, 'GET', 'me');
+      await page.goto(`/admin/people?scope=user&id=${id}`);
       await page.getByRole('heading', { name: 'Root', exact: true }).waitFor();
     },
   },
-  admin('throttled', '/admin/throttled', (page) => page.getByText(/As this process counted since/).waitFor()),
-  admin('reports', '/admin/reports', (page) => page.getByRole('heading', { name: 'Reports' }).waitFor()),
+  {
+    name: 'throttled',
+    path: '/admin/throttled',
+    person: 'Root',
+    // More in a second than the burst allows.
+    open: async (page) => {
+      await page.goto('/admin/throttled');
+      const draft = { text: 'Buy milk', timezone: 'UTC' };
+      await Promise.all(Array.from({ length: 6 }, () => call(page, 'POST', 'tasks/parse', draft)));
+      await page.reload();
+      await page.getByText('Reading, each second').first().waitFor();
+    },
+  },
+  {
+    name: 'reports',
+    path: '/admin/reports',
+    person: 'Root',
+    open: async (page) => {
+      await page.goto('/admin/reports');
+      const task = await call<{ id: string }>(page, 'POST', 'tasks', { title: 'Get rich with these three tricks' });
+      const reason = 'This is advertising, and no task of ours.\nThe same was posted twice last week.';
+      await call(page, 'POST', 'reports', { taskId: task.id, reason });
+      await page.reload();
+      await page.getByText('This is advertising').first().waitFor();
+    },
+  },
+  {
+    name: 'process',
+    path: '/admin/process',
+    person: 'Root',
+    open: async (page) => {
+      await page.goto('/admin/process');
+      await page.getByRole('button', { name: 'Get the stacks' }).click();
+      await page.getByLabel('Reason, for the audit').fill('To see what it waits for');
+      await page.getByRole('dialog').getByRole('button', { name: 'Get the stacks' }).click();
+      await page.getByText('goroutines.txt').waitFor();
+      await page.getByText(/^Read \d+ goroutines here$/).click();
+    },
+  },
   admin('limiter', '/admin/limiter', (page) => page.getByRole('heading', { name: 'Stores' }).waitFor()),
   admin('audit', '/admin/audit', (page) => page.getByRole('heading', { name: 'Audit' }).waitFor()),
 ];

@@ -19,6 +19,7 @@ test.each(scenes)('$name', async ({ name, person, open }) => {
   const { page } = await tabOf(browser, inject('url'), person, { reducedMotion: 'reduce' });
   await open(page);
   await shown(page);
+  await page.mouse.move(0, 0); // Nothing is to look pointed at.
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [390, 1280]) {
       await page.emulateMedia({ colorScheme });

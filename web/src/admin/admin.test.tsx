@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { fireEvent, screen, within } from '@testing-library/react';
-import { describe, expect, test } from 'vitest';
-import { alice, aliceLimits, type FakeServer, json, problem, signedIn } from '../testing/fakeserver';
+import { describe, expect, test, vi } from 'vitest';
+import { alice, aliceLimits, budget, type FakeServer, json, problem, refusal, signedIn } from '../testing/fakeserver';
 import { advance, click, open, settle, stopClock, write } from '../testing/page';
 import { bodyOf, formOf, newForm, overridable } from './overridedialog';
 
@@ -203,6 +203,88 @@ test('a store that fails is seen, with what its budgets do meanwhile', async () 
   await advance(5100);
   expect(screen.getByText('lets requests through now')).toBeTruthy();
   expect(screen.getByText('not asked for the moment: it failed')).toBeTruthy();
+});
+
+describe('the process', () => {
+  const limits = { ...aliceLimits, budgets: [budget('admin.threaddump', { limit: 20, remaining: 20 })] };
+
+  // What the browser is given to save.
+  function keepFiles(): Blob[] {
+    const files: Blob[] = [];
+    vi.spyOn(URL, 'createObjectURL').mockImplementation((file) => `blob:${files.push(file as Blob)}`);
+    vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(() => {});
+    return files;
+  }
+
+  async function take(action: string): Promise<void> {
+    await click('button', action);
+    await write('Reason, for the audit', 'It hangs');
+    fireEvent.click(within(screen.getByRole('dialog')).getByRole('button', { name: action }));
+    await settle();
+  }
+
+  test('tells its stacks, as a file and to be read at once, with a reason', async () => {
+    const files = keepFiles();
+    const stacks = 'goroutine 1 [running]:\nmain.main()\n\ngoroutine 7 [select]:\nnet/http.(*Server).Serve()\n';
+    const server = asRoot()
+      .on('GET /api/v1/limits', () => json(limits))
+      .on('GET /api/v1/admin/threaddump', () => new Response(stacks));
+    await open(server, '/admin/process');
+    expect(screen.getByRole('meter', { name: 'Stacks of the server' })).toBeTruthy();
+    await take('Get the stacks');
+    expect(server.asked.map(({ what }) => what)).toContain('GET /api/v1/admin/threaddump?reason=It%20hangs');
+    expect(await files[0]?.text()).toBe(stacks);
+    expect(screen.getByText('goroutines.txt').closest('p')?.textContent).toBe('goroutines.txt is saved, 1 kB.');
+    expect(screen.getByText('Read 2 goroutines here')).toBeTruthy();
+  });
+
+  test('tells its heap as a file, byte for byte', async () => {
+    const files = keepFiles();
+    const bytes = Uint8Array.from([0x1f, 0x8b, 0xff, 0x00]);
+    const server = asRoot().on('POST /api/v1/admin/heapdump', () => new Response(bytes));
+    await open(server, '/admin/process');
+    await take('Get the heap profile');
+    expect(server.asked.map(({ what }) => what)).toContain('POST /api/v1/admin/heapdump?reason=It%20hangs');
+    expect(new Uint8Array((await files[0]?.arrayBuffer()) ?? new ArrayBuffer(0))).toEqual(bytes);
+    expect(screen.getByText('heap.pb.gz').closest('p')?.textContent).toBe('heap.pb.gz is saved, 1 kB.');
+  });
+
+  test('whose profiles are spent says until when', async () => {
+    const server = asRoot().on('POST /api/v1/admin/heapdump', () => refusal('admin.heapdump', 200_000));
+    await open(server, '/admin/process');
+    await take('Get the heap profile');
+    const button = within(screen.getByRole('dialog')).getByRole('button', { name: /^Get the heap profile in / });
+    expect(button).toHaveProperty('disabled', true);
+    expect(button.textContent).toContain('3 min 20 s');
+  });
+});
+
+test('reports say what was reported and by whom, and lead to what they may spend', async () => {
+  const report = {
+    id: alice.id,
+    taskId: alice.id,
+    taskTitle: 'Get rich',
+    reason: 'Advertising',
+    organisation: alice.organisation,
+    reportedBy: person,
+    createdAt: '2026-11-29T09:00:00.000Z',
+  };
+  const gone = { ...report, id: 'x', taskTitle: null, reportedBy: null, reason: 'Rude' };
+  await open(
+    asRoot().on('GET /api/v1/admin/reports', () => json({ items: [report, gone] })),
+    '/admin/reports',
+  );
+  const item = screen.getByText('Advertising').closest('li') as HTMLElement;
+  expect(within(item).getByRole('heading').textContent).toBe('Get rich');
+  expect(within(item).getByRole('link', { name: 'Alice Archer' }).getAttribute('href')).toBe(
+    `/admin/people?scope=user&id=${alice.id}`,
+  );
+  expect(within(item).getByRole('link', { name: 'Acme' }).getAttribute('href')).toBe(
+    `/admin/people?scope=organisation&id=${alice.organisation.id}`,
+  );
+  const other = screen.getByText('Rude').closest('li');
+  expect(other?.textContent).toContain('A task that is deleted');
+  expect(other?.textContent).toContain('somebody who has left');
 });
 
 test('a list that cannot be had says so, and is asked for again by hand', async () => {

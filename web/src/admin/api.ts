@@ -86,6 +86,16 @@ export class AdminApi {
       client.POST('/api/v1/admin/users/{id}/revoke', { params: { path: { id } }, body: { reason } }),
     );
 
+  threaddump = (reason: string) =>
+    this.api.send('admin.threaddump', (client) =>
+      client.GET('/api/v1/admin/threaddump', { params: { query: { reason } }, parseAs: 'text' }),
+    );
+
+  heapdump = (reason: string) =>
+    this.api.send('admin.heapdump', (client) =>
+      client.POST('/api/v1/admin/heapdump', { params: { query: { reason } }, parseAs: 'blob' }),
+    );
+
   audit = (cursor: string | null) =>
     this.api.send('admin.audit.list', (client) => client.GET('/api/v1/admin/audit', page(cursor)));
 }

@@ -1,8 +1,8 @@
-import { Dialog as Base } from '@base-ui/react/dialog';
 import { type ReactNode, useId, useState } from 'react';
 import type { RouteId } from '../api/contract';
 import { asFailure } from '../api/failure';
 import { useBlock } from '../app/context';
+import { CancelButton, Dialog } from '../app/dialog';
 import { FailureNotice } from '../app/notice';
 import { wait } from '../app/time';
 import { type AdminApi, useChange } from './api';
@@ -26,41 +26,34 @@ export function ReasonDialog({ title, description, action, route, run, onClose, 
   const block = useBlock(route);
   const id = useId();
   return (
-    <Base.Root open onOpenChange={(open) => !open && onClose()}>
-      <Base.Portal>
-        <Base.Backdrop className="backdrop" />
-        <Base.Popup className="dialog">
-          <Base.Title className="dialog-title">{title}</Base.Title>
-          <Base.Description className="quiet">{description}</Base.Description>
-          <form
-            className="stack"
-            onSubmit={(event) => {
-              event.preventDefault();
-              if (!change.isPending && !block) change.mutate(reason.trim());
-            }}
-          >
-            {children}
-            <label htmlFor={id}>
-              Reason, for the audit
-              <textarea
-                id={id}
-                required
-                rows={2}
-                maxLength={1000}
-                value={reason}
-                onChange={(event) => setReason(event.target.value)}
-              />
-            </label>
-            {change.error && <FailureNotice failure={asFailure(change.error)} />}
-            <div className="row end">
-              <Base.Close className="button">Cancel</Base.Close>
-              <button type="submit" className="button primary" disabled={change.isPending || block !== null}>
-                {block ? `${action} in ${wait(block.seconds)}` : action}
-              </button>
-            </div>
-          </form>
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
+    <Dialog title={title} description={description} onClose={onClose}>
+      <form
+        className="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!change.isPending && !block) change.mutate(reason.trim());
+        }}
+      >
+        {children}
+        <label htmlFor={id}>
+          Reason, for the audit
+          <textarea
+            id={id}
+            required
+            rows={2}
+            maxLength={1000}
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        </label>
+        {change.error && <FailureNotice failure={asFailure(change.error)} />}
+        <div className="row end">
+          <CancelButton />
+          <button type="submit" className="button primary" disabled={change.isPending || block !== null}>
+            {block ? `${action} in ${wait(block.seconds)}` : action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
   );
 }

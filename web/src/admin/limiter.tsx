@@ -25,7 +25,7 @@ function Health({ status }: { status: LimiterStatus }) {
   const failing = status.budgets.filter((budget) => budget.outage !== null);
   return (
     <>
-      <section className="panel" aria-labelledby="stores">
+      <section className="panel limiter" aria-labelledby="stores">
         <h2 id="stores">Stores</h2>
         <ul className="records">
           {status.stores.map((store) => (
@@ -48,7 +48,7 @@ function Health({ status }: { status: LimiterStatus }) {
           }}
         />
       </section>
-      <section className="panel" aria-labelledby="modes">
+      <section className="panel limiter" aria-labelledby="modes">
         <h2 id="modes">Budgets</h2>
         <p className="quiet">
           {failing.length === 0
@@ -78,7 +78,9 @@ function Budget({ budget }: { budget: LimiterStatus['budgets'][number] }) {
   return (
     <>
       <div className="row between">
-        <h3 className="record-title">{budgetLabelOfOthers(budget.name)}</h3>
+        <h3 className="record-title">
+          {budgetLabelOfOthers(budget.name)} <code>{budget.name}</code>
+        </h3>
         {outage && (
           <span className="badge" data-tone="bad">
             {modes[budget.mode]} now
@@ -87,8 +89,8 @@ function Budget({ budget }: { budget: LimiterStatus['budgets'][number] }) {
         {!budget.enforced && <span className="badge">shadow</span>}
       </div>
       <Facts
+        aligned
         facts={{
-          Name: <code>{budget.name}</code>,
           'Counted in': budget.store,
           'When that fails': modes[budget.mode],
           Numbers: budget.source === 'file' ? 'this deployment’s file' : 'the table',

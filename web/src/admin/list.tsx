@@ -35,13 +35,15 @@ export function PagedList<T>({ route, load, keyOf, empty, children }: Props<T>) 
       {query.error && <FailureNotice failure={asFailure(query.error)} onRetry={retry} />}
       {query.isPending && <p className="quiet">Loading…</p>}
       {query.isSuccess && items.length === 0 && <p className="empty">{empty}</p>}
-      <ul className="records">
-        {items.map((item) => (
-          <li key={keyOf(item)} className="record">
-            {children(item)}
-          </li>
-        ))}
-      </ul>
+      {items.length > 0 && (
+        <ul className="records">
+          {items.map((item) => (
+            <li key={keyOf(item)} className="record">
+              {children(item)}
+            </li>
+          ))}
+        </ul>
+      )}
       {query.hasNextPage && (
         <MoreButton route={route} busy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()} />
       )}
@@ -58,10 +60,16 @@ function MoreButton({ route, busy, onClick }: { route: RouteId; busy: boolean; o
   );
 }
 
+interface FactsProps {
+  facts: Record<string, ReactNode>;
+  /** Whether the records of a list have the same facts, so that they stand below each other where there is room. */
+  aligned?: boolean;
+}
+
 /** What is to be known of a record, each with its name; what is null is left out. */
-export function Facts({ facts }: { facts: Record<string, ReactNode> }) {
+export function Facts({ facts, aligned = false }: FactsProps) {
   return (
-    <dl className="facts-list">
+    <dl className={aligned ? 'facts-list aligned' : 'facts-list'}>
       {Object.entries(facts).map(
         ([name, value]) =>
           value !== null &&

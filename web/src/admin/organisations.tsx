@@ -45,7 +45,7 @@ export function OrganisationsPage() {
 function Row({ org, onChange }: { org: Organisation; onChange: () => void }) {
   return (
     <>
-      <div className="row between">
+      <div className="row between head">
         <h2 className="record-title">
           <Link href={explainHref('organisation', org.id)}>{org.name}</Link>
         </h2>
@@ -54,6 +54,7 @@ function Row({ org, onChange }: { org: Organisation; onChange: () => void }) {
         </button>
       </div>
       <Facts
+        aligned
         facts={{ Plan: <b>{org.plan}</b>, Members: number(org.memberCount), Since: <When at={org.createdAt} /> }}
       />
     </>

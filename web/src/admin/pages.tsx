@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import { Page } from '../app/page';
 import type { AdminPage } from '../app/paths';
@@ -7,6 +7,7 @@ import { LimiterPage } from './limiter';
 import { OrganisationsPage } from './organisations';
 import { OverridesPage } from './overrides';
 import { PeoplePage } from './people';
+import { ProcessPage } from './process';
 import { ReportsPage } from './reports';
 import { ThrottledPage } from './throttled';
 import './admin.css';
@@ -18,6 +19,7 @@ const pages: { name: AdminPage | ''; label: string; content: ReactNode }[] = [
   { name: 'throttled', label: 'Throttled', content: <ThrottledPage /> },
   { name: 'reports', label: 'Reports', content: <ReportsPage /> },
   { name: 'limiter', label: 'Limiter', content: <LimiterPage /> },
+  { name: 'process', label: 'Process', content: <ProcessPage /> },
   { name: 'audit', label: 'Audit', content: <AuditPage /> },
 ];
 
@@ -31,17 +33,7 @@ export default function AdminPages() {
       {pages.map(({ name, label, content }) => (
         <Route key={name} path={href(name)}>
           <Page title={label} className="admin">
-            <nav className="pages sub" aria-label="Admin pages">
-              {pages.map((page) => (
-                <Link
-                  key={page.name}
-                  href={href(page.name)}
-                  aria-current={path === href(page.name) ? 'page' : undefined}
-                >
-                  {page.label}
-                </Link>
-              ))}
-            </nav>
+            <Tabs path={path} />
             {content}
           </Page>
         </Route>
@@ -50,5 +42,21 @@ export default function AdminPages() {
         <Redirect to="/admin" replace />
       </Route>
     </Switch>
+  );
+}
+
+function Tabs({ path }: { path: string }) {
+  const row = useRef<HTMLElement>(null);
+  useEffect(() => {
+    row.current?.querySelector(`[href="${path}"]`)?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [path]);
+  return (
+    <nav ref={row} className="pages sub" aria-label="Admin pages">
+      {pages.map(({ name, label }) => (
+        <Link key={name} href={href(name)} aria-current={path === href(name) ? 'page' : undefined}>
+          {label}
+        </Link>
+      ))}
+    </nav>
   );
 }

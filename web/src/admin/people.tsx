@@ -161,7 +161,7 @@ function BudgetRow({ budget, scope, onOpen }: RowProps) {
   const canOverride = scope !== 'address' && overridable(scope).includes(budget.name);
   return (
     <>
-      <div className="row between">
+      <div className="row between head">
         <h3 className="record-title">
           {label}{' '}
           <small className="quiet">
@@ -190,12 +190,13 @@ function BudgetRow({ budget, scope, onOpen }: RowProps) {
         </span>
       </div>
       <Facts
+        aligned
         facts={{
           Left: leftOf(budget),
           'Refused in an hour': number(budget.denied),
-          'In shadow, would have been': budget.wouldDeny > 0 ? number(budget.wouldDeny) : null,
           'Counted in': budget.store,
           Promise: budget.bound,
+          'In shadow': budget.wouldDeny > 0 ? `${number(budget.wouldDeny)} would have been refused` : null,
         }}
       />
     </>

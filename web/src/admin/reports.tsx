@@ -1,12 +1,16 @@
+import { Link } from 'wouter';
 import { useAdmin } from './api';
-import { Person } from './links';
+import { explainHref, Person } from './links';
 import { Facts, PagedList, When } from './list';
 
-/** What people reported. */
+/** What people reported: from each report it is one step to what its author, or the organisation, may spend. */
 export function ReportsPage() {
   const admin = useAdmin();
   return (
     <section className="panel" aria-label="Every report">
+      <p className="quiet">
+        Who reported something, and whose it is, lead to their budgets, where somebody can also be signed out.
+      </p>
       <PagedList
         route="admin.reports.list"
         load={admin.reports}
@@ -16,12 +20,13 @@ export function ReportsPage() {
         {(report) => (
           <>
             <h2 className="record-title">{report.taskTitle ?? 'A task that is deleted'}</h2>
-            <p className="words">{report.reason}</p>
+            <blockquote className="words">{report.reason}</blockquote>
             <Facts
               facts={{
                 By: report.reportedBy ? <Person person={report.reportedBy} /> : 'somebody who has left',
-                Of: report.organisation.name,
+                Of: <Link href={explainHref('organisation', report.organisation.id)}>{report.organisation.name}</Link>,
                 At: <When at={report.createdAt} />,
+                Task: <code>{report.taskId}</code>,
               }}
             />
           </>

@@ -6,7 +6,7 @@ import { asFailure } from '../api/failure';
 import { TasksPage } from '../tasks/page';
 import { useApi } from './context';
 import { Header } from './header';
-import { Later } from './later';
+import { Boundary, Later } from './later';
 import { isAdmin } from './me';
 import { FailureNotice, Notice } from './notice';
 import { Page } from './page';
@@ -75,7 +75,9 @@ function SignedIn({ me }: { me: Me }) {
       {ended && <SessionEnded />}
       <Switch>
         <Route path="/">
-          <TasksPage live={!ended} />
+          <Boundary page>
+            <TasksPage live={!ended} />
+          </Boundary>
         </Route>
         <Route path="/budgets">
           <Later>

@@ -68,7 +68,8 @@ function Account({ me }: { me: Me }) {
           </small>
           {me.sessionExpiresAt && (
             <small className="quiet">
-              Signed in until {new Date(me.sessionExpiresAt).toLocaleDateString()} at the latest
+              Signed in until {new Date(me.sessionExpiresAt).toLocaleDateString(undefined, { dateStyle: 'medium' })} at
+              the latest
             </small>
           )}
         </p>

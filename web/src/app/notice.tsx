@@ -7,20 +7,36 @@ import { useSecondsUntil, wait } from './time';
 type Tone = 'wait' | 'fault' | 'plain';
 
 /** A calm box beside what it is about. */
-export function Notice({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
+export function Notice({
+  tone = 'plain',
+  id,
+  children,
+}: {
+  tone?: Tone;
+  id?: string | undefined;
+  children: ReactNode;
+}) {
   return (
-    <div className="notice" data-tone={tone} role={tone === 'fault' ? 'alert' : 'status'}>
+    <div id={id} className="notice" data-tone={tone} role={tone === 'fault' ? 'alert' : 'status'}>
       {children}
     </div>
   );
 }
 
+interface Props {
+  failure: Failure;
+  /** What a button tries again, where none is there already. */
+  onRetry?: () => void;
+  /** For the fields at fault to name as what describes them. */
+  id?: string;
+}
+
 /** What went wrong, with the fields at fault, the wait if there is one, and the request's id. */
-export function FailureNotice({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+export function FailureNotice({ failure, onRetry, id }: Props) {
   const signInURL = useSignInURL();
   if (failure.code === 'RATE_LIMIT_EXCEEDED') return <Refusal failure={failure} />;
   return (
-    <Notice tone="fault">
+    <Notice tone="fault" id={id}>
       <p>{failure.code === 'AUTH_FAILED' ? 'Your session has ended.' : failure.message}</p>
       {failure.fields.length > 0 && (
         <ul>
@@ -44,11 +60,12 @@ export function FailureNotice({ failure, onRetry }: { failure: Failure; onRetry?
 function Refusal({ failure }: { failure: Failure }) {
   const seconds = useSecondsUntil(failure.retryAt);
   const over = failure.retryAt !== null && seconds === 0;
-  const spent = failure.violated.map(budgetLabel).join(' and ') || 'This budget';
+  const spent = failure.violated.map(budgetLabel);
   return (
     <Notice tone={over ? 'plain' : 'wait'}>
       <p>
-        <b>{spent}</b> {over ? 'has room again.' : spentBecause(failure)}{' '}
+        {spent.length > 1 ? 'The budgets' : 'The budget'} <b>{spent.join(' and ') || 'of this call'}</b>{' '}
+        {over ? (spent.length > 1 ? 'have room again.' : 'has room again.') : spentBecause(failure)}{' '}
         {seconds > 0 && <Countdown seconds={seconds} />}
         {failure.retryAt === null && 'This request is larger than the whole budget, so waiting does not help.'}
       </p>
@@ -57,8 +74,9 @@ function Refusal({ failure }: { failure: Failure }) {
   );
 }
 
-function spentBecause({ local }: Failure): string {
-  return local ? 'is spent for now, so this page did not even ask.' : 'is spent for now. Nothing was lost.';
+function spentBecause({ local, violated }: Failure): string {
+  const are = violated.length > 1 ? 'are' : 'is';
+  return local ? `${are} spent for now, so this page did not even ask.` : `${are} spent for now. Nothing was lost.`;
 }
 
 /** Seconds that run down. They are read out once, by the text around them, and not each second. */

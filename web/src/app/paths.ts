@@ -1,5 +1,5 @@
 /** The admin pages behind /admin, by the last part of their path. */
-export const adminPages = ['overrides', 'reports', 'throttled', 'limiter', 'people', 'audit'] as const;
+export const adminPages = ['overrides', 'reports', 'throttled', 'limiter', 'people', 'process', 'audit'] as const;
 
 export type AdminPage = (typeof adminPages)[number];
 

@@ -78,5 +78,5 @@ function useMinute(): number {
 
 function clockTime(row: Minute | undefined): string {
   if (!row) return '';
-  return new Date(row.minute * 60_000).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+  return new Date(row.minute * 60_000).toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' });
 }

@@ -31,11 +31,11 @@ export default function BudgetsPage({ live, admin }: Props) {
       <div className="columns">
         <Group title="Yours" standings={standings} per={['user', 'session', 'address']} />
         <div className="stack">
-          <Group title="Your organisation’s" standings={standings} per={['organisation', 'global']} />
+          <Group title="Shared" standings={standings} per={['organisation', 'global']} />
           <TryIt />
+          <LastHour />
         </div>
       </div>
-      <LastHour />
     </Page>
   );
 }

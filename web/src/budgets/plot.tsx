@@ -64,6 +64,7 @@ function options(place: HTMLElement, onPoint: Props['onPoint']): uPlot.Options {
   return {
     width: place.clientWidth,
     height,
+    padding: [8, 22, 0, 0], // Room for half of the last time below the axis.
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     // Half a minute on either side, so that the first and the last bar are whole.
@@ -72,7 +73,7 @@ function options(place: HTMLElement, onPoint: Props['onPoint']): uPlot.Options {
       y: { range: (_, __, most) => [0, Math.max(10, most * 1.1)] },
     },
     axes: [
-      { ...axis, grid: { show: false }, space: 90, values: (_, times) => times.map(hourAndMinute) },
+      { ...axis, grid: { show: false }, size: 26, space: 80, values: (_, times) => times.map(hourAndMinute) },
       { ...axis, size: 36, space: 30, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
     ],
     series: [
@@ -89,7 +90,7 @@ function options(place: HTMLElement, onPoint: Props['onPoint']): uPlot.Options {
 }
 
 function hourAndMinute(seconds: number): string {
-  return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+  return new Date(seconds * 1000).toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' });
 }
 
 // A canvas takes no variables and no light-dark(): what they come to is asked of an element.

@@ -2,10 +2,11 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Action } from '../api/action';
 import { asFailure } from '../api/failure';
-import { useApi, useBlock } from '../app/context';
+import { useApi, useBlock, useStandings } from '../app/context';
 import { FailureNotice } from '../app/notice';
 import { wait } from '../app/time';
 import { timeZone } from '../tasks/entry';
+import { number } from './words';
 
 /** Spends a budget on purpose, so that a visitor sees what happens at its end. Nothing is saved. */
 export function TryIt() {
@@ -20,15 +21,29 @@ export function TryIt() {
         Each press has one short text read, which spends a unit. At the end this page holds back what the server would
         refuse.
       </p>
-      <button
-        type="button"
-        className="button"
-        disabled={block !== null || spend.isPending}
-        onClick={() => spend.mutate()}
-      >
-        {block ? `Spend one in ${wait(block.seconds)}` : 'Spend one'}
-      </button>
+      <div className="row">
+        <button
+          type="button"
+          className="button primary"
+          disabled={block !== null || spend.isPending}
+          onClick={() => spend.mutate()}
+        >
+          {block ? `Spend one in ${wait(block.seconds)}` : 'Spend one'}
+        </button>
+        <Left />
+      </div>
       {spend.error && <FailureNotice failure={asFailure(spend.error)} />}
     </section>
+  );
+}
+
+// On a phone the gauge itself is out of sight by then.
+function Left() {
+  const standing = useStandings().find(({ name }) => name === 'tasks.parse');
+  if (!standing || standing.limit === null || standing.remaining === null) return null;
+  return (
+    <span className="quiet">
+      {number(standing.remaining)} of {number(standing.limit)} left
+    </span>
   );
 }

@@ -47,10 +47,10 @@ export function budgetReason(name: string): string {
 
 type Allowance = Pick<LimitStatus, 'limit' | 'windowSeconds'> & { refillPerSecond?: number | undefined };
 
-/** An allowance as people read it: 10 a minute; 600 at once, then 10 a second. */
+/** An allowance as people read it: 10 a minute; 600 at once, then 10/s. */
 export function allowance({ limit, windowSeconds, refillPerSecond }: Allowance): string {
   if (limit === null) return 'unlimited';
-  if (refillPerSecond) return `${number(limit)} at once, then ${number(refillPerSecond)} a second`;
+  if (refillPerSecond) return `${number(limit)} at once, then ${number(refillPerSecond)}/s`;
   return windowSeconds > 0 ? `${number(limit)} ${span(windowSeconds)}` : number(limit);
 }
 
@@ -95,6 +95,11 @@ const sourcesOfOthers: Record<string, string> = {
 /** As sourceLabel, where the reader is not whose budget it is. */
 export function sourceLabelOfOthers(source: string): string {
   return sourcesOfOthers[source] ?? source;
+}
+
+/** The size of a file as people read it. */
+export function fileSize(bytes: number): string {
+  return `${number(Math.ceil(bytes / 1000))} kB`;
 }
 
 const numbers = new Intl.NumberFormat();

@@ -22,6 +22,11 @@ export function addTask(client: QueryClient, task: Task): void {
   }
 }
 
+/** Lets every list that is not shown be asked for anew when it is: what a change puts into it is not known here. */
+export function expectChange(client: QueryClient): void {
+  void client.invalidateQueries({ ...all, refetchType: 'none' });
+}
+
 function onTop(pages: Pages, task: Task): Pages {
   const [first, ...rest] = pages.pages;
   if (!first || pages.pages.some((page) => page.items.some((item) => item.id === task.id))) return pages;

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import { Action } from '../api/action';
 import type { Draft, ParseResult } from '../api/contract';
 import { asFailure, type Failure } from '../api/failure';
@@ -107,10 +107,11 @@ function DraftCard({
   onChange: (entry: Entry) => void;
   onRemove?: () => void;
 }) {
+  const noticeId = useId();
   return (
     <li className="card">
-      <TaskFields entry={item.entry} onChange={onChange} faults={item.failure?.fields ?? []} />
-      {item.failure && <FailureNotice failure={item.failure} />}
+      <TaskFields entry={item.entry} onChange={onChange} faults={item.failure?.fields ?? []} describedBy={noticeId} />
+      {item.failure && <FailureNotice failure={item.failure} id={noticeId} />}
       {onRemove && (
         <button type="button" className="button quiet small" onClick={onRemove}>
           Leave this one out

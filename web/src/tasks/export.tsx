@@ -3,21 +3,26 @@ import { useRef, useState } from 'react';
 import { asFailure } from '../api/failure';
 import { useApi, useBlock } from '../app/context';
 import { FailureNotice } from '../app/notice';
+import { saveFile } from '../app/savefile';
 import { wait } from '../app/time';
-import { number } from '../budgets/words';
+import { fileSize } from '../budgets/words';
 
 /** Saves all tasks as a CSV file. How large it becomes is not known beforehand, so progress is what has come so far. */
 export function Export() {
   const api = useApi();
   const block = useBlock('tasks.export');
   const [bytes, setBytes] = useState(0);
+  const [saved, setSaved] = useState<string | null>(null);
   const abort = useRef<AbortController | null>(null);
   const run = useMutation({
     mutationFn: async () => {
       setBytes(0);
+      setSaved(null);
       abort.current = new AbortController();
       const stream = await api.exportTasks(abort.current.signal);
-      saveFile(await collect(stream, setBytes), 'tasks.csv');
+      const file = await collect(stream, setBytes);
+      saveFile(file, 'tasks.csv');
+      setSaved(fileSize(file.size));
     },
   });
   const failed = run.error && run.error.name !== 'AbortError';
@@ -30,11 +35,7 @@ export function Export() {
           disabled={run.isPending || block !== null}
           onClick={() => run.mutate()}
         >
-          {block
-            ? `Export in ${wait(block.seconds)}`
-            : run.isPending
-              ? `${number(Math.ceil(bytes / 1000))} kB…`
-              : 'Export CSV'}
+          {block ? `Export in ${wait(block.seconds)}` : run.isPending ? `${fileSize(bytes)}…` : 'Export CSV'}
         </button>
         {run.isPending && (
           <button type="button" className="button quiet" onClick={() => abort.current?.abort()}>
@@ -42,6 +43,11 @@ export function Export() {
           </button>
         )}
       </div>
+      {saved && (
+        <small className="quiet" role="status">
+          tasks.csv is saved, {saved}.
+        </small>
+      )}
       {failed && <FailureNotice failure={asFailure(run.error)} />}
     </div>
   );
@@ -58,13 +64,4 @@ async function collect(stream: ReadableStream<Uint8Array>, onBytes: (count: numb
     onBytes(count);
   }
   return new Blob(chunks, { type: 'text/csv' });
-}
-
-function saveFile(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000); // Long after the browser has begun to save it.
 }

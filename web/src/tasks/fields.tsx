@@ -7,18 +7,23 @@ interface Props {
   onChange: (entry: Entry) => void;
   /** What the server found wrong, by field. */
   faults?: readonly FieldError[];
+  /** The id of what says it in words. */
+  describedBy?: string;
   autoFocus?: boolean;
 }
 
 /** The fields of a task, in a form of the caller's. */
-export function TaskFields({ entry, onChange, faults = [], autoFocus = false }: Props) {
+export function TaskFields({ entry, onChange, faults = [], describedBy, autoFocus = false }: Props) {
   const id = useId();
   const [hadNotes] = useState(entry.notes !== '');
   const set = (change: Partial<Entry>) => onChange({ ...entry, ...change });
-  const field = (name: string) => ({
-    id: `${id}-${name}`,
-    'aria-invalid': faults.some((fault) => fault.field.startsWith(name)) || undefined,
-  });
+  const field = (name: string) => {
+    const wrong = faults.some((fault) => fault.field.startsWith(name));
+    return {
+      id: `${id}-${name}`,
+      ...(wrong && { 'aria-invalid': true, 'aria-describedby': describedBy }),
+    };
+  };
   return (
     <div className="fields">
       <label className="wide" htmlFor={`${id}-title`}>

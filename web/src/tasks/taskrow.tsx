@@ -1,24 +1,31 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useLayoutEffect, useRef, useState } from 'react';
+import { lazy, useId, useLayoutEffect, useRef, useState } from 'react';
 import type { Task } from '../api/contract';
 import { asFailure, type Failure } from '../api/failure';
 import { useApi, useBlock } from '../app/context';
-import { FailureNotice } from '../app/notice';
+import { Icon } from '../app/icon';
+import { LaterPart } from '../app/later';
+import { FailureNotice, Notice } from '../app/notice';
 import { wait } from '../app/time';
-import { replaceTask } from './cache';
+import { expectChange, replaceTask } from './cache';
 import { dueLabel, type Entry, entryOf, updateBody } from './entry';
 import { TaskFields } from './fields';
+
+const ReportDialog = lazy(() => import('./reportdialog'));
 
 interface Props {
   task: Task;
   /** Why the last delete failed, if it did. */
   failure: Failure | null;
+  /** Whether the task has just been taken back, with the button that did it gone. */
+  restored: boolean;
   onDelete: () => void;
 }
 
-/** One task of the list: done or not, to be edited or deleted. */
-export function TaskRow({ task, failure, onDelete }: Props) {
+/** One task of the list: done or not, to be edited, reported or deleted. */
+export function TaskRow({ task, failure, restored, onDelete }: Props) {
   const [editing, setEditing] = useState(false);
+  const [report, setReport] = useState<'none' | 'asked' | 'sent'>('none');
   const editButton = useFocusAfter(editing);
   const toggle = useToggle(task);
   const block = useBlock('tasks.update');
@@ -38,18 +45,50 @@ export function TaskRow({ task, failure, onDelete }: Props) {
           {task.title}
         </label>
         <div className="task-actions">
-          <button ref={editButton} type="button" className="button quiet small" onClick={() => setEditing(true)}>
-            Edit<span className="hidden"> {task.title}</span>
-          </button>
-          <button type="button" className="button quiet small" onClick={onDelete}>
-            Delete<span className="hidden"> {task.title}</span>
-          </button>
+          <ActionButton name="edit" of={task} button={editButton} onClick={() => setEditing(true)} />
+          <ActionButton name="report" of={task} onClick={() => setReport('asked')} />
+          <ActionButton name="delete" of={task} focused={restored} onClick={onDelete} />
         </div>
       </div>
       <Facts task={task} />
       {task.notes && <p className="task-notes">{task.notes}</p>}
       {fault && <FailureNotice failure={fault} />}
+      {report === 'sent' && <Notice>The report is with the administrators.</Notice>}
+      {report === 'asked' && (
+        <LaterPart>
+          <ReportDialog task={task} onSent={() => setReport('sent')} onClose={() => setReport('none')} />
+        </LaterPart>
+      )}
     </li>
+  );
+}
+
+const actions = { edit: 'Edit', report: 'Report', delete: 'Delete' } as const;
+
+interface ActionProps {
+  name: keyof typeof actions;
+  of: Task;
+  button?: React.RefObject<HTMLButtonElement | null>;
+  focused?: boolean;
+  onClick: () => void;
+}
+
+// On a narrow window it is a drawing for eyes; its words are there for ears in either case.
+function ActionButton({ name, of, button, focused = false, onClick }: ActionProps) {
+  return (
+    <button
+      ref={button}
+      type="button"
+      className="button quiet small action"
+      title={actions[name]}
+      // biome-ignore lint/a11y/noAutofocus: it takes the place of a button that had the focus
+      autoFocus={focused}
+      onClick={onClick}
+    >
+      <Icon name={name} />
+      <span className="action-label">{actions[name]}</span>
+      <span className="hidden"> {of.title}</span>
+    </button>
   );
 }
 
@@ -82,14 +121,19 @@ function Facts({ task }: { task: Task }) {
   );
 }
 
-// The tick shows at once, and goes back if the server says no.
+// The tick shows at once, and goes back if the server says no. Ticks of one task are sent one after the other, so that
+// the last one counts.
 function useToggle(task: Task) {
   const api = useApi();
   const client = useQueryClient();
   return useMutation({
+    scope: { id: `done ${task.id}` },
     mutationFn: (done: boolean) => api.updateTask(task.id, { done }),
     onMutate: (done) => replaceTask(client, { ...task, done }),
-    onSuccess: (saved) => replaceTask(client, saved),
+    onSuccess: (saved) => {
+      replaceTask(client, saved);
+      expectChange(client);
+    },
     onError: () => replaceTask(client, task),
   });
 }
@@ -108,6 +152,7 @@ function Editor({ task, onClose }: { task: Task; onClose: () => void }) {
     },
   });
   const failure = save.error ? asFailure(save.error) : null;
+  const noticeId = useId();
   return (
     <li className="task card">
       <form
@@ -118,8 +163,8 @@ function Editor({ task, onClose }: { task: Task; onClose: () => void }) {
           if (!save.isPending && !block) save.mutate();
         }}
       >
-        <TaskFields entry={entry} onChange={setEntry} faults={failure?.fields ?? []} autoFocus />
-        {failure && <FailureNotice failure={failure} />}
+        <TaskFields entry={entry} onChange={setEntry} faults={failure?.fields ?? []} describedBy={noticeId} autoFocus />
+        {failure && <FailureNotice failure={failure} id={noticeId} />}
         <div className="row end">
           <button type="button" className="button" onClick={onClose}>
             Cancel

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type RefObject, useLayoutEffect, useRef, useState } from 'react';
 import type { TaskFilter } from '../api/api';
 import type { Task } from '../api/contract';
 import { asFailure } from '../api/failure';
@@ -55,6 +55,7 @@ function List({ filter }: { filter: TaskFilter }) {
   const { deletions, remove, undo } = useDeletions();
   const tasks = query.data?.pages.flatMap((page) => page.items) ?? [];
   const failure = query.error ? asFailure(query.error) : null;
+  const list = useRef<HTMLUListElement>(null);
   return (
     <>
       {failure && (
@@ -67,11 +68,20 @@ function List({ filter }: { filter: TaskFilter }) {
       {query.isSuccess && tasks.length === 0 && (
         <p className="empty">{filters.find((f) => f.filter === filter)?.empty}</p>
       )}
-      <ul className="task-list">
-        {tasks.map((task) => (
-          <Row key={task.id} task={task} deletion={deletions.get(task.id)} onDelete={remove} onUndo={undo} />
-        ))}
-      </ul>
+      {tasks.length > 0 && (
+        <ul ref={list} className="task-list" tabIndex={-1} aria-label="Tasks">
+          {tasks.map((task) => (
+            <Row
+              key={task.id}
+              task={task}
+              list={list}
+              deletion={deletions.get(task.id)}
+              onDelete={remove}
+              onUndo={undo}
+            />
+          ))}
+        </ul>
+      )}
       {query.hasNextPage && <MoreButton busy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()} />}
     </>
   );
@@ -79,23 +89,50 @@ function List({ filter }: { filter: TaskFilter }) {
 
 interface RowProps {
   task: Task;
+  list: RefObject<HTMLElement | null>;
   deletion: Deletion | undefined;
   onDelete: (id: string) => void;
   onUndo: (id: string) => void;
 }
 
-function Row({ task, deletion, onDelete, onUndo }: RowProps) {
+function Row({ task, list, deletion, onDelete, onUndo }: RowProps) {
+  const [undone, setUndone] = useState(false);
   if (deletion?.state === 'sent') return null;
-  if (deletion?.state === 'waiting')
-    return <Deleted task={task} until={deletion.until} onUndo={() => onUndo(task.id)} />;
-  return <TaskRow task={task} failure={deletion?.failure ?? null} onDelete={() => onDelete(task.id)} />;
+  if (deletion?.state === 'waiting') {
+    const undo = () => {
+      setUndone(true);
+      onUndo(task.id);
+    };
+    return <Deleted task={task} list={list} until={deletion.until} onUndo={undo} />;
+  }
+  const remove = () => {
+    setUndone(false);
+    onDelete(task.id);
+  };
+  return <TaskRow task={task} failure={deletion?.failure ?? null} restored={undone} onDelete={remove} />;
 }
 
-function Deleted({ task, until, onUndo }: { task: Task; until: number; onUndo: () => void }) {
+interface DeletedProps {
+  task: Task;
+  list: RefObject<HTMLElement | null>;
+  until: number;
+  onUndo: () => void;
+}
+
+function Deleted({ task, list, until, onUndo }: DeletedProps) {
   const seconds = useSecondsUntil(until);
+  const row = useRef<HTMLLIElement>(null);
+  useLayoutEffect(() => {
+    const [gone, next] = [row.current, list.current];
+    return () => {
+      if (gone?.contains(document.activeElement)) next?.focus({ preventScroll: true }); // Else the focus would be nowhere.
+    };
+  }, [list]);
   return (
-    <li className="task deleted" role="status">
-      <span className="task-title">Deleted “{task.title}”</span>
+    <li ref={row} className="task deleted">
+      <span className="task-title" role="status">
+        Deleted “{task.title}”
+      </span>
       {/* biome-ignore lint/a11y/noAutofocus: the button that had the focus is gone, and this takes its place */}
       <button type="button" className="button small" autoFocus onClick={onUndo}>
         Undo <span aria-hidden="true">({seconds})</span>
