@@ -48,6 +48,8 @@ type batcher struct {
 	store *Store
 	// exec sends a batch and sets the answers or errors of its decisions.
 	exec func(ctx context.Context, batch []*decision)
+	// rested, if not nil, is called when the last flight has ended; others may have begun by then.
+	rested func()
 
 	mu      sync.Mutex
 	flying  int
@@ -55,8 +57,11 @@ type batcher struct {
 }
 
 // send implements sender. A decision that has not left when the context ends never will.
-func (b *batcher) send(ctx context.Context, d *decision) error {
-	if b.join(d) {
+func (b *batcher) send(ctx context.Context, d *decision) error { return b.decide(ctx, d, b.join(d)) }
+
+// decide has a decision that has joined decided: by itself if it may leave, else in the batch that it waits for.
+func (b *batcher) decide(ctx context.Context, d *decision, leave bool) error {
+	if leave {
 		defer b.land() //nolint:contextcheck // The batches that follow are other callers', with a deadline of their own.
 		b.exec(ctx, []*decision{d})
 		return d.err
@@ -117,16 +122,32 @@ func (b *batcher) flyOnce(batch []*decision) {
 
 // next is the next batch, or nil, which ends the flight.
 func (b *batcher) next() []*decision {
+	batch, last := b.board()
+	if last && b.rested != nil {
+		b.rested()
+	}
+	return batch
+}
+
+// board takes the next batch out of the queue. Where there is none the flight is over, and may have been the last.
+func (b *batcher) board() (batch []*decision, last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := batchSize(b.waiting)
 	if n == 0 {
 		b.flying--
-		return nil
+		return nil, b.flying == 0
 	}
-	batch := slices.Clone(b.waiting[:n])
+	batch = slices.Clone(b.waiting[:n])
 	b.waiting = slices.Delete(b.waiting, 0, n)
-	return batch
+	return batch, false
+}
+
+// resting says that nothing is under way and nobody waits.
+func (b *batcher) resting() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.flying == 0
 }
 
 // batchSize is how many of the first decisions one run of the script may make.
@@ -160,8 +181,9 @@ type nodes struct {
 	store   *Store
 	cluster *goredis.ClusterClient
 
-	mu       sync.Mutex
-	batchers map[string]*batcher // By the node's address.
+	mu sync.Mutex
+	// batchers are those at work, by the node's address: a node that has gone leaves nothing behind.
+	batchers map[string]*batcher
 }
 
 // send implements sender.
@@ -170,18 +192,30 @@ func (n *nodes) send(ctx context.Context, d *decision) error {
 	if err != nil {
 		return fmt.Errorf("find the node of a slot: %w", err)
 	}
-	return n.batcher(node.Options().Addr).send(ctx, d)
+	b, leave := n.join(node.Options().Addr, d)
+	return b.decide(ctx, d, leave)
 }
 
-func (n *nodes) batcher(addr string) *batcher {
+// join has the decision join the batcher of its node, which cannot be released before it has.
+func (n *nodes) join(addr string, d *decision) (*batcher, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	b := n.batchers[addr]
 	if b == nil {
 		b = &batcher{store: n.store, exec: n.store.decideEach}
+		b.rested = func() { n.release(addr, b) }
 		n.batchers[addr] = b
 	}
-	return b
+	return b, b.join(d)
+}
+
+// release forgets a batcher that has nothing to do.
+func (n *nodes) release(addr string, b *batcher) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.batchers[addr] == b && b.resting() {
+		delete(n.batchers, addr)
+	}
 }
 
 // decideEach makes each decision in a run of its own. The client sends a pipeline to the nodes, and follows those that

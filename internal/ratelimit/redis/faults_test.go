@@ -272,6 +272,15 @@ func TestOneNodeDown(t *testing.T) {
 	down.Wait()
 	cluster.Nodes[0].Resume()
 	eventually(t, "resume", func() error { return look(t, s, charges[0][0]) })
+	eventually(t, "release", func() error {
+		n := s.sender.(*nodes)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if len(n.batchers) > 0 {
+			return fmt.Errorf("%d batchers of nodes are kept though nobody calls", len(n.batchers))
+		}
+		return nil
+	})
 }
 
 // TestOutage pauses the server, then loses its packets, then resets and refuses connections, each under load: no call
@@ -336,18 +345,38 @@ func failAll(t *testing.T, s *Store, c ratelimit.Charge) time.Duration {
 }
 
 // TestFailover moves to a replica that is read-only at first: charges fail until it is promoted, and then find the
-// history that was replicated.
+// history that was replicated. Then it moves back: the old master returns as the replica's replica, is read-only in its
+// turn, and is promoted with what was charged meanwhile.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	master, replica := startPair(t)
-	direct := replica.Client(t)
 	proxy := redistest.NewProxy(t, master.Addr)
 	s := newStore(t, proxy.URL)
 	c := charge("user", "alice", perHour, 1)
 	for range 10 {
 		takeOne(t, s, c)
 	}
-	master.Client(t).Wait(t.Context(), 1, 10*time.Second)
+	failOver(t, s, c, proxy, master, replica)
+	if v := takeOne(t, s, c); !v.OK || v.Remaining != 89 {
+		t.Errorf("after the failover: %+v, want 89 left", v)
+	}
+	master.Restart()
+	follow(t, master, replica)
+	failOver(t, s, c, proxy, replica, master)
+	if v := takeOne(t, s, c); !v.OK || v.Remaining != 88 {
+		t.Errorf("after the way back: %+v, want 88 left", v)
+	}
+	if open := proxy.Open(); open > poolSize {
+		t.Errorf("%d connections, want at most %d", open, poolSize)
+	}
+}
+
+// failOver kills the master, sends calls to its replica, which refuses to write, and promotes that.
+func failOver(t *testing.T, s *Store, c ratelimit.Charge, proxy *redistest.Proxy, master, replica *redistest.Server) {
+	t.Helper()
+	if n, err := master.Client(t).Wait(t.Context(), 1, 10*time.Second).Result(); err != nil || n != 1 {
+		t.Fatalf("%d replicas have everything: %v", n, err)
+	}
 	proxy.Retarget(replica.Addr)
 	master.Kill()
 	readOnly := 0
@@ -361,32 +390,35 @@ func TestFailover(t *testing.T) {
 	if readOnly == 0 {
 		t.Error("no call reached the replica")
 	}
-	if err := direct.Do(t.Context(), "replicaof", "no", "one").Err(); err != nil {
+	if err := replica.Client(t).Do(t.Context(), "replicaof", "no", "one").Err(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "promote", func() error { return look(t, s, c) })
-	if v := takeOne(t, s, c); !v.OK || v.Remaining != 89 {
-		t.Errorf("after the failover: %+v, want 89 left", v)
-	}
-	if open := proxy.Open(); open > poolSize {
-		t.Errorf("%d connections, want at most %d", open, poolSize)
-	}
 }
 
 // startPair starts a master and its replica, in step.
 func startPair(t *testing.T) (master, replica *redistest.Server) {
 	t.Helper()
 	master = redistest.Start(t, "--repl-diskless-sync-delay", "0")
+	replica = redistest.Start(t, "--repl-diskless-sync-delay", "0")
+	follow(t, replica, master)
+	return master, replica
+}
+
+// follow makes a server the replica of another, and returns when it is in step.
+func follow(t *testing.T, replica, master *redistest.Server) {
+	t.Helper()
 	host, port, _ := strings.Cut(master.Addr, ":")
-	replica = redistest.Start(t, "--replicaof", host+" "+port)
 	direct := replica.Client(t)
+	if err := direct.Do(t.Context(), "replicaof", host, port).Err(); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "replicate", func() error {
 		if info := direct.Info(t.Context(), "replication").Val(); !strings.Contains(info, "master_link_status:up") {
 			return errors.New(info)
 		}
 		return nil
 	})
-	return master, replica
 }
 
 // TestSentinel follows the master that a sentinel names, over its death.
