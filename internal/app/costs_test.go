@@ -22,6 +22,16 @@ func withModel(t *testing.T, longest int) parse.Parser {
 
 func table() []budgetfile.Row { return budgetfile.Table(api.Budgets()) }
 
+// What the log and the hash of the table call an algorithm is what the contract calls it.
+func TestAlgorithmsHaveOneName(t *testing.T) {
+	t.Parallel()
+	for _, b := range api.Budgets() {
+		if got := limitOf(b).Algorithm.String(); got != string(b.Algorithm) {
+			t.Errorf("%s is counted by %q, and the contract says %q", b.Name, got, b.Algorithm)
+		}
+	}
+}
+
 // A model whose calls may use more than the budget of tokens holds could never be asked, so the start ends, and says
 // what to set.
 func TestCostAboveTheLimit(t *testing.T) {

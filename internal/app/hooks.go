@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/auth"
 	"example.com/gatehouse/internal/httpapi"
 	"example.com/gatehouse/internal/ratelimit"
@@ -35,8 +36,10 @@ func (s *server) limiterHooks() ratelimit.Hooks {
 			s.log.Warn("limiter store is back", "budget", o.Budget.Name, "store", o.Budget.Store,
 				"decided_by_mode", o.Decisions, "lasted", time.Since(o.Began).Round(time.Millisecond).String())
 		},
-		KeyFault: func(b *ratelimit.Budget, err error) {
-			s.log.Error("a stored counter cannot be read; reset it", "budget", b.Name, "store", b.Store, "mode", b.OnFailure.String(), "error", err)
+		KeyFault: func(b *ratelimit.Budget, key ratelimit.Key, err error) {
+			row, _ := api.BudgetNamed(b.Name)
+			s.log.Error("a stored counter cannot be read; reset it", "budget", b.Name, "per", row.Per, "key", key.ID,
+				"store", b.Store, "mode", b.OnFailure.String(), "error", err)
 		},
 	}
 }

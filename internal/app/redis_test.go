@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -99,6 +100,44 @@ func exhaust(t *testing.T, s *servertest.Server, token string) {
 		}
 	}
 	t.Fatal("the user budget does not apply again")
+}
+
+// The log says of a broken counter whose it is, in the words by which it is reset, and where it is stored.
+func TestBrokenCounter(t *testing.T) {
+	t.Parallel()
+	issuer := servertest.StartIssuer(t)
+	redis := redistest.Start(t)
+	s := servertest.Start(t, issuer.Env(), servertest.Env{"REDIS_URL": redis.URL + "?read_timeout=2s"})
+	admin, token := newAdministrator(t, s, issuer, "root"), issuer.Token("alice", "acme")
+	alice, direct := me(t, s, token), redis.Client(t)
+	keys, err := direct.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if err := direct.Set(t.Context(), key, "foreign", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	me(t, s, token)
+	lines := map[any]map[string]any{}
+	for _, line := range s.Logs("a stored counter cannot be read; reset it") {
+		lines[line["budget"]] = line
+	}
+	for budget, id := range map[string]string{"user": alice.ID, "org": alice.Organisation.ID} {
+		line := lines[budget]
+		stored, _, _ := strings.Cut(fmt.Sprint(line["error"]), ": ")
+		if line["key"] != id || !slices.Contains(keys, stored) {
+			t.Errorf("the broken counter of %s is logged as %v, and stored as one of %v", budget, line, keys)
+			continue
+		}
+		admin.must("DELETE", fmt.Sprintf("/limits/%v/%v/%s", line["per"], line["key"], budget), "")
+	}
+	for _, b := range limits(t, s, token) {
+		if b.Degraded {
+			t.Errorf("after the reset %+v", b)
+		}
+	}
 }
 
 // The same promises hold with the counters in Redis: one decision, all budgets of the route or none.

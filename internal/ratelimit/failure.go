@@ -24,7 +24,7 @@ func (l *Limiter) repair(ctx context.Context, d *Decision, s *scratch, look bool
 		r := &d.Results[i]
 		if err := r.Verdict.Err; err != nil {
 			r.degrade()
-			r.row.noteFault(now, err)
+			r.row.noteFault(now, r.key, err)
 		}
 	}
 	if denied {

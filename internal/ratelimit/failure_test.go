@@ -3,8 +3,10 @@ package ratelimit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -248,6 +250,9 @@ func TestKeyFault(t *testing.T) {
 			}
 			if len(l.journal.faults) != 1 || len(l.journal.began) != 0 || len(l.journal.events) != 0 {
 				t.Errorf("faults %v, outages %v, breaker %v", l.journal.faults, l.journal.began, l.journal.events)
+			}
+			if said := fmt.Sprint(l.journal.faults); !strings.Contains(said, tt.fault+" of alice: ") {
+				t.Errorf("whose key it is is said as %s", said)
 			}
 		})
 	}

@@ -13,8 +13,8 @@ type Hooks struct {
 	OutageBegan func(Outage)
 	// OutageEnded is called when the store has answered again, with the count of what the mode decided.
 	OutageEnded func(Outage)
-	// KeyFault reports a stored value that the store cannot read; at most once a minute and budget.
-	KeyFault func(*Budget, error)
+	// KeyFault reports a key whose stored value the store cannot read, which Reset heals; at most once a minute and budget.
+	KeyFault func(*Budget, Key, error)
 }
 
 // BudgetHooks count one budget's decisions; nil ones count nothing.

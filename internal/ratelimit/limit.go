@@ -25,9 +25,9 @@ const (
 func (a Algorithm) String() string {
 	switch a {
 	case SlidingLog:
-		return "sliding-log"
+		return "sliding-window"
 	case Segments:
-		return "sliding-segments"
+		return "sliding-window-segments"
 	case TokenBucket:
 		return "token-bucket"
 	case FixedWindow:

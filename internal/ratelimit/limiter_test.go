@@ -3,6 +3,7 @@ package ratelimit_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -157,7 +158,11 @@ func (j *journal) hooks() ratelimit.Hooks {
 		},
 		OutageBegan: func(o ratelimit.Outage) { j.mu.Lock(); j.began = append(j.began, o); j.mu.Unlock() },
 		OutageEnded: func(o ratelimit.Outage) { j.mu.Lock(); j.ended = append(j.ended, o); j.mu.Unlock() },
-		KeyFault:    func(_ *ratelimit.Budget, err error) { j.mu.Lock(); j.faults = append(j.faults, err); j.mu.Unlock() },
+		KeyFault: func(b *ratelimit.Budget, key ratelimit.Key, err error) {
+			j.mu.Lock()
+			j.faults = append(j.faults, fmt.Errorf("%s of %s: %w", b.Name, key.ID, err))
+			j.mu.Unlock()
+		},
 	}
 }
 

@@ -39,7 +39,7 @@ func TestLint(t *testing.T) {
 		{"a local store without the algorithm", func(c *ratelimit.Config) {
 			c.Local = logOnly{}
 			c.Budgets[1].Limit = ratelimit.Limit{Algorithm: ratelimit.Segments, N: 1, Window: time.Second}
-		}, "the local store does not count sliding-segments"},
+		}, "the local store does not count sliding-window-segments"},
 		{"a cost above the limit", func(c *ratelimit.Config) { c.Budgets[0].MaxCost = 11 }, "cost 11 is above the limit 10 and never fits"},
 		{"a limit that denies everything", func(c *ratelimit.Config) { c.Budgets[0].MaxCost, c.Budgets[0].Limit.N = 1, 0 }, ""},
 		{"a cost above a shadow's limit", func(c *ratelimit.Config) { c.Budgets[3].MaxCost = 11 }, ""},

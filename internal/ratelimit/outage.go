@@ -44,7 +44,7 @@ func (o *outages) end() {
 }
 
 // noteFault reports a stored value that the store cannot read, unless one was reported a moment ago.
-func (o *outages) noteFault(b *Budget, now time.Time, err error) {
+func (o *outages) noteFault(b *Budget, now time.Time, key Key, err error) {
 	o.mu.Lock()
 	quiet := !o.faultedAt.IsZero() && now.Sub(o.faultedAt) < faultEvery
 	if !quiet {
@@ -52,6 +52,6 @@ func (o *outages) noteFault(b *Budget, now time.Time, err error) {
 	}
 	o.mu.Unlock()
 	if !quiet && o.hooks.KeyFault != nil {
-		o.hooks.KeyFault(b, err)
+		o.hooks.KeyFault(b, key, err)
 	}
 }

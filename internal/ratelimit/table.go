@@ -68,4 +68,6 @@ func (r *row) noteOutage(now time.Time, err error) {
 	r.outages.note(&r.budget, now, err)
 }
 
-func (r *row) noteFault(now time.Time, err error) { r.outages.noteFault(&r.budget, now, err) }
+func (r *row) noteFault(now time.Time, key Key, err error) {
+	r.outages.noteFault(&r.budget, now, key, err)
+}

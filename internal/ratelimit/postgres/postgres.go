@@ -119,6 +119,9 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge) ([]ratelim
 	verdicts := make([]ratelimit.Verdict, len(charges))
 	for i := range charges {
 		verdicts[i] = verdictOf(&charges[i], &answers[i])
+		if verdicts[i].Err != nil {
+			verdicts[i].Err = fmt.Errorf(`\x%x: %w`, asked[i].Key, verdicts[i].Err)
+		}
 	}
 	return verdicts, nil
 }

@@ -107,6 +107,8 @@ func TestBrokenValue(t *testing.T) {
 			s.exec("INSERT INTO limiter_counters (key, state, expires_at) VALUES ($1, ($2::text)::bigint[], 0)", s.keyOf(bad), value)
 			if v := s.take(bad, good); v[0].Err == nil || v[0].OK || v[0].Receipt.ID != 0 || v[1].Err != nil || !v[1].OK || v[1].Remaining != 99 {
 				t.Errorf("%v, %s: %+v", algorithm, name, v)
+			} else if said := v[0].Err.Error(); !strings.HasPrefix(said, fmt.Sprintf(`\x%x: `, s.keyOf(bad))) {
+				t.Errorf("%v, %s: where it is stored is said as %s", algorithm, name, said)
 			}
 			returned, err := s.GiveBack(t.Context(), []ratelimit.Return{{Key: bad.Key, Limit: limit, Receipt: ratelimit.Receipt{ID: 1, Cost: 1}, Units: 1}})
 			if err != nil || returned[0] != 0 {

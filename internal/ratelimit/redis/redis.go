@@ -98,7 +98,7 @@ func (s *Store) Take(ctx context.Context, charges []ratelimit.Charge) ([]ratelim
 	if err != nil {
 		return nil, fmt.Errorf("take %d charges: %w", len(charges), err)
 	}
-	return decodeVerdicts(d.answer, charges)
+	return decodeVerdicts(d, charges)
 }
 
 // GiveBack implements ratelimit.Returner. All returns of a call must share one Key.Group.

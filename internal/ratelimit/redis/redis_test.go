@@ -185,6 +185,9 @@ func TestForeignValue(t *testing.T) {
 			if err != nil || v[0].Err == nil || v[0].OK || v[0].Receipt.ID != 0 || v[1].Err != nil || !v[1].OK || v[1].Remaining != 99 {
 				t.Errorf("%s, %s: %+v, %v", name, how, v, err)
 			}
+			if said := fmt.Sprint(v[0].Err); !strings.HasPrefix(said, s.keyOf(bad)+": ") {
+				t.Errorf("%s, %s: where it is stored is said as %s", name, how, said)
+			}
 			if ttl := direct.PTTL(t.Context(), s.keyOf(bad)).Val(); ttl <= 0 || ttl > limit.Span() {
 				t.Errorf("%s, %s: time to live %v", name, how, ttl)
 			}
@@ -426,7 +429,7 @@ func FuzzDecodeVerdicts(f *testing.F) {
 	f.Add(strings.Repeat("\xff", 2*verdictSize), 2)
 	f.Fuzz(func(t *testing.T, answer string, n int) {
 		charges := make([]ratelimit.Charge, max(0, n)%16)
-		verdicts, err := decodeVerdicts(answer, charges)
+		verdicts, err := decodeVerdicts(&decision{answer: answer, keys: make([]string, len(charges))}, charges)
 		if (err == nil) != (len(answer) == verdictSize*len(charges)) || err == nil && len(verdicts) != len(charges) {
 			t.Errorf("%d bytes for %d charges: %d verdicts, %v", len(answer), len(charges), len(verdicts), err)
 		}

@@ -134,13 +134,16 @@ func span(l *ratelimit.Limit) uint64 {
 	return uint64(l.Window / time.Microsecond)
 }
 
-func decodeVerdicts(answer string, charges []ratelimit.Charge) ([]ratelimit.Verdict, error) {
-	if len(answer) != verdictSize*len(charges) {
-		return nil, fmt.Errorf("the script answered %d bytes to %d charges", len(answer), len(charges))
+func decodeVerdicts(d *decision, charges []ratelimit.Charge) ([]ratelimit.Verdict, error) {
+	if len(d.answer) != verdictSize*len(charges) {
+		return nil, fmt.Errorf("the script answered %d bytes to %d charges", len(d.answer), len(charges))
 	}
 	verdicts := make([]ratelimit.Verdict, len(charges))
 	for i := range verdicts {
-		decodeVerdict(&verdicts[i], answer[verdictSize*i:], &charges[i])
+		decodeVerdict(&verdicts[i], d.answer[verdictSize*i:], &charges[i])
+		if verdicts[i].Err != nil {
+			verdicts[i].Err = fmt.Errorf("%s: %w", d.keys[i], verdicts[i].Err)
+		}
 	}
 	return verdicts, nil
 }
