@@ -8,9 +8,15 @@ const (
 	ScopePlan         Scope = "plan"
 	ScopeOrganisation Scope = "organisation"
 	ScopeUser         Scope = "user"
-	// ScopeAddress is explained and reset, and cannot be overridden: an address is not a person.
+	// ScopeAddress is explained and reset, and cannot be overridden: an address is not a person. So are the two below, whose
+	// counters are a session's, by its id or, for bearer tokens, its user's, and everybody's, by the id GlobalID.
 	ScopeAddress Scope = "address"
+	ScopeSession Scope = "session"
+	ScopeGlobal  Scope = "global"
 )
+
+// GlobalID is the one id of ScopeGlobal.
+const GlobalID = "global"
 
 // Source is where a budget's numbers come from.
 type Source string
@@ -152,7 +158,8 @@ type AuditEntry struct {
 	Action string `json:"action"`
 	// Target is what it was done to, such as "organisation/…", "user/…/tasks.parse" or "process".
 	Target string `json:"target"`
-	// Before and After are what was changed, null where there was nothing, or is nothing now.
+	// Before and After are what was changed, null where there was nothing, or is nothing now. The After of a reset is its
+	// outcome, {"outcome": "done"} or "failed"; "begun" is under way, or was when the process or the database ended.
 	Before map[string]any `json:"before"`
 	After  map[string]any `json:"after"`
 	// Reason is the administrator's own words.
@@ -171,15 +178,31 @@ type ThrottledList struct {
 	// Since is when counting began: an hour ago, or when the process started.
 	Since Time           `json:"since"`
 	Items []ThrottledKey `json:"items"`
+	// Shadows are whom budgets in shadow would have refused most, had they been enforced. Nobody of them was refused for it.
+	Shadows []ShadowedKey `json:"shadows"`
+}
+
+// ShadowedKey is one key of one budget that is, or was, in shadow.
+type ShadowedKey struct {
+	Budget string `json:"budget"`
+	Per    Per    `json:"per"`
+	// ID and Name are as those of ThrottledKey.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// WouldDeny is how many requests would have been refused; at most Overcounted of them belong to other keys.
+	WouldDeny   int64 `json:"wouldDeny"`
+	Overcounted int64 `json:"overcounted"`
+	LastAt      Time  `json:"lastAt"`
 }
 
 // ThrottledKey is one key of one budget.
 type ThrottledKey struct {
 	Budget string `json:"budget"`
 	Per    Per    `json:"per"`
-	// ID is a user's, an organisation's or a session's id, or an address cut to its network.
+	// ID is a user's, an organisation's or a session's id, or an address cut to its network. Where Per is a scope, Per and ID
+	// are what admin.limits.explain takes.
 	ID string `json:"id"`
-	// Name is the user's or organisation's, for people to read; empty where there is none.
+	// Name is the organisation's or the user's, also of a session, for people to read; empty where there is none.
 	Name string `json:"name"`
 	// Denied is how many requests were refused; at most Overcounted of them belong to other keys.
 	Denied      int64 `json:"denied"`
@@ -233,15 +256,15 @@ type LimiterMemory struct {
 	Evictions int64 `json:"evictions"`
 }
 
-// Explanation is what a user, an organisation or an address may spend, and why.
+// Explanation is what a user, an organisation, an address, a session or everybody together may spend, and why.
 type Explanation struct {
 	Scope Scope  `json:"scope"`
 	ID    string `json:"id"`
-	// Name is the user's or organisation's, for people to read.
+	// Name is the organisation's or the user's, also of a session, for people to read.
 	Name string `json:"name"`
-	// Organisation is the user's own; null for an address.
+	// Organisation is the user's own; null for an address and for everybody.
 	Organisation *OrganisationRef `json:"organisation"`
-	// Plan is the organisation's; empty for an address.
+	// Plan is the organisation's; empty where there is none.
 	Plan    string            `json:"plan"`
 	Budgets []ExplainedBudget `json:"budgets"`
 }

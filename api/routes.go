@@ -245,7 +245,7 @@ func adminRoutes() []Route {
 		},
 		{
 			ID: RouteAdminThrottled, Method: http.MethodGet, Path: admin + "/throttled", Class: ClassAdmin, Response: ThrottledList{}, Status: http.StatusOK,
-			Query: paging()[:1], Summary: "Whom this process refused most in the last hour. Addresses are cut to their network.",
+			Query: paging()[:1], Summary: "Whom this process refused most in the last hour, and whom budgets in shadow would have refused. Addresses are cut to their network.",
 		},
 		{
 			ID: RouteAdminLimiter, Method: http.MethodGet, Path: admin + "/limiter", Class: ClassAdmin, Response: LimiterStatus{}, Status: http.StatusOK,
@@ -280,7 +280,7 @@ func adminLimitRoutes() []Route {
 		},
 		{
 			ID: RouteAdminLimitsExplain, Method: http.MethodGet, Path: limits, Class: ClassAdmin, Response: Explanation{}, Status: http.StatusOK,
-			Summary: "Each budget of a user, organisation or address: its numbers, where they come from, and what is spent. Spends none of them.",
+			Summary: "Each budget of a user, an organisation, an address, a session or everybody together: its numbers, where they come from, and what is spent. Spends none of them.",
 		},
 		{
 			ID: RouteAdminLimitsReset, Method: http.MethodDelete, Path: limits + "/{budget}", Class: ClassAdmin, Status: http.StatusNoContent,

@@ -28,10 +28,17 @@ FROM users u JOIN organisations o ON o.id = u.organisation_id
 WHERE u.id = @id;
 
 -- name: NamesOf :many
--- What people read in place of the ids of users and organisations.
+-- What people read in place of the ids of users, organisations and sessions.
 SELECT u.id, u.name FROM users u WHERE u.id = ANY(@ids::uuid[])
 UNION ALL
-SELECT o.id, o.name FROM organisations o WHERE o.id = ANY(@ids::uuid[]);
+SELECT o.id, o.name FROM organisations o WHERE o.id = ANY(@ids::uuid[])
+UNION ALL
+SELECT s.id, u.name FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = ANY(@ids::uuid[]);
+
+-- name: MemberBySession :one
+SELECT sqlc.embed(u), sqlc.embed(o)
+FROM sessions s JOIN users u ON u.id = s.user_id JOIN organisations o ON o.id = u.organisation_id
+WHERE s.id = @id;
 
 -- name: AllowancesOf :many
 -- What changes the budgets of one plan, organisation or user now: the plan's own numbers first, overrides behind them.
@@ -77,6 +84,14 @@ ORDER BY o.created_at DESC, o.id DESC LIMIT @page_size;
 -- name: WriteAudit :exec
 INSERT INTO audit (id, actor, action, target, before, after, reason, request_id)
 VALUES (@id, @actor, @action, @target, sqlc.narg(before), sqlc.narg(after), @reason, @request_id);
+
+-- name: EndAct :execrows
+UPDATE audit SET after = @after WHERE id = @id;
+
+-- name: PruneAudit :exec
+DELETE FROM audit WHERE audit.id IN (
+    SELECT e.id FROM audit e WHERE e.at < now() - @keep_for::interval ORDER BY e.at LIMIT 1000 FOR UPDATE SKIP LOCKED
+);
 
 -- name: ListAudit :many
 SELECT sqlc.embed(e), coalesce(a.name, '') AS actor_name, coalesce(a.email, '') AS actor_email

@@ -115,6 +115,16 @@ func TestShadowFirst(t *testing.T) {
 	if n := s.Metric("ratelimit_decisions_total", `budget="tasks.export"`, `outcome="would_deny"`); n != 4 {
 		t.Errorf("%v would-be refusals are counted", n)
 	}
+	list := servertest.JSON[api.ThrottledList](t, admin.must("GET", "/throttled", ""))
+	if len(list.Shadows) != 1 || len(list.Items) != 1 {
+		t.Fatalf("throttled are %+v", list)
+	}
+	if k := list.Shadows[0]; k.Budget != "tasks.export" || k.Per != api.PerUser || k.ID != alice.ID || k.Name != "alice" || k.WouldDeny != 4 || k.Overcounted != 0 || time.Since(k.LastAt.Time) > time.Hour {
+		t.Errorf("whom the shadow would have refused is told as %+v", k)
+	}
+	if k := list.Items[0]; k.Name != "carol" || k.Denied != 1 {
+		t.Errorf("who was refused is told as %+v", k)
+	}
 }
 
 func explained(t *testing.T, admin administrator, path, budget string) api.ExplainedBudget {
@@ -198,6 +208,106 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
+// Whatever id is told of, by an explanation or among the throttled, is explained and reset under that id: of people,
+// organisations, sessions, everybody, and addresses of both kinds.
+func TestToldIDsAreExplained(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "budgets.json")
+	const small = `{"edge": {"limit": 20}, "org": {"limit": 60, "refill": 1}, "tasks.export": {"limit": 1}, "auth.refresh": {"limit": 1}, "admin.heapdump": {"limit": 1}}`
+	if err := os.WriteFile(file, []byte(small), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := servertest.Start(t, servertest.Env{"BUDGETS_FILE": file})
+	admin := administrator{t: t, s: s, token: s.Token("root"), from: "203.0.113.70"}
+	alice := newBrowser(t, s, "203.0.113.71")
+	alice.signIn("alice", "/")
+	dave := s.Token("dave")
+	for range 25 {
+		alice.send("GET", "/api/v1/tasks/export", nil)
+		s.Do(servertest.Request{Path: "/api/v1/nothing", From: "198.51.100.9"})
+		s.Do(servertest.Request{Path: "/api/v1/nothing", From: "2001:db8:5:5::7"})
+	}
+	for range 90 { // The capacity, and more than it gains meanwhile.
+		s.Do(servertest.Request{Path: "/api/v1/me", Token: dave, From: "203.0.113.72"}) // On the free plan.
+	}
+	for range 2 {
+		alice.send("POST", "/api/v1/auth/refresh", nil)
+		s.Do(servertest.Request{Method: "POST", Path: "/api/v1/auth/refresh", Token: dave, From: "203.0.113.72"})
+		admin.do("POST", "/heapdump", "")
+	}
+	wanted := []string{"address edge", "address edge", "global admin.heapdump", "organisation org", "session auth.refresh Alice Archer", "session auth.refresh Dave Dyer", "user tasks.export Alice Archer"}
+	var told []string
+	for _, k := range servertest.JSON[api.ThrottledList](t, admin.must("GET", "/throttled", "")).Items {
+		if k.Per != api.PerOrganisation && k.Name != "" {
+			told = append(told, strings.Join([]string{string(k.Per), k.Budget, k.Name}, " "))
+		} else {
+			told = append(told, string(k.Per)+" "+k.Budget)
+		}
+		checkExplained(t, admin, k)
+	}
+	if slices.Sort(told); !slices.Equal(told, wanted) {
+		t.Errorf("throttled are %q, want %q", told, wanted)
+	}
+	for _, id := range []string{"2001:db8:5:5::/48", "198.51.100.0/24", "nowhere/64"} {
+		wantFields(t, admin.do("GET", "/limits/address/"+url.PathEscape(id), ""), "id")
+	}
+	wantFields(t, admin.do("GET", "/limits/global/everybody", ""), "id")
+	wantProblem(t, admin.do("GET", "/limits/session/01890000-0000-7000-8000-000000000000", ""), http.StatusNotFound, api.CodeNotFound)
+}
+
+// checkExplained asks for an id that is told of, then for the one that the explanation says, and resets by that.
+func checkExplained(t *testing.T, admin administrator, k api.ThrottledKey) {
+	t.Helper()
+	first := servertest.JSON[api.Explanation](t, admin.must("GET", "/limits/"+string(k.Per)+"/"+url.PathEscape(k.ID), ""))
+	path := "/limits/" + string(first.Scope) + "/" + url.PathEscape(first.ID)
+	if e := explained(t, admin, path, k.Budget); e.Denied != k.Denied || e.Used == nil || *e.Used == 0 {
+		t.Errorf("%+v is explained under %s as %+v", k, path, e)
+	}
+	admin.must("DELETE", path+"/"+k.Budget, "")
+	if e := explained(t, admin, path, k.Budget); e.Used == nil || *e.Used > 1 { // The administrator may be behind the same budget.
+		t.Errorf("after its reset %+v is explained as %+v", k, e)
+	}
+}
+
+// The audit says what became of a reset: one whose store does not answer has failed, and one that nobody could finish stays
+// begun.
+func TestResetThatFails(t *testing.T) {
+	t.Parallel()
+	issuer := servertest.StartIssuer(t)
+	redis := redistest.Start(t)
+	database := servertest.NewDatabase(t)
+	s := servertest.Start(t, issuer.Env(), servertest.Env{"DATABASE_URL": database, "REDIS_URL": redis.URL + "?read_timeout=2s"})
+	admin := newAdministrator(t, s, issuer, "root")
+	token := issuer.Token("alice", "acme")
+	path := "/limits/user/" + me(t, s, token).ID + "/user"
+	outcome := func(want string) {
+		t.Helper()
+		if e := admin.audit(); e.Action != "admin.limits.reset" || e.After["outcome"] != want || e.Before != nil {
+			t.Errorf("the audit says %+v, want that it is %s", e, want)
+		}
+	}
+	used := func() int64 { return 100 - *status(t, limits(t, s, token), "user").Remaining }
+	admin.must("DELETE", path, "")
+	outcome("done")
+	me(t, s, token)
+	execute(t, database, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`)
+	execute(t, database, `CREATE TRIGGER refuse BEFORE INSERT ON changes FOR EACH ROW EXECUTE FUNCTION refuse()`)
+	if n := used(); n != 1 {
+		t.Errorf("%d are used before the reset", n)
+	}
+	wantProblem(t, admin.do("DELETE", path, ""), http.StatusServiceUnavailable, api.CodeUnavailable)
+	outcome("begun")
+	if n := used(); n != 0 {
+		t.Errorf("%d are used after a reset that the others were not told of", n)
+	}
+	redis.Kill()
+	wantProblem(t, admin.do("DELETE", path, ""), http.StatusServiceUnavailable, api.CodeUnavailable)
+	outcome("failed")
+	if n := len(s.Logs("administrator acted")); n != 1 {
+		t.Errorf("%d acts are logged as done", n)
+	}
+}
+
 // A reset forgets what was spent on every process, also where each counts in its own memory.
 func TestReset(t *testing.T) {
 	t.Parallel()
@@ -218,7 +328,7 @@ func TestReset(t *testing.T) {
 	admin.must("DELETE", "/limits/user/"+alice.ID+"/tasks.export?reason=our+fault", "")
 	want(t, export(one), http.StatusOK)
 	t.Logf("elsewhere after %v", awaitStatus(t, func() servertest.Response { return export(two) }, http.StatusOK))
-	if e := admin.audit(); e.Action != "admin.limits.reset" || e.Target != "user/"+alice.ID+"/tasks.export" || e.Reason != "our fault" {
+	if e := admin.audit(); e.Action != "admin.limits.reset" || e.Target != "user/"+alice.ID+"/tasks.export" || e.Reason != "our fault" || e.After["outcome"] != "done" {
 		t.Errorf("the audit says %+v", e)
 	}
 }

@@ -34,7 +34,7 @@ func (s *server) openDatabase(ctx context.Context) error {
 	}
 	var err error
 	s.store, err = store.Open(ctx, store.Config{
-		URL: string(s.cfg.DatabaseURL), DirectURL: string(s.cfg.DatabaseDirectURL), Trace: s.tracing.Store("postgresql"),
+		URL: string(s.cfg.DatabaseURL), DirectURL: string(s.cfg.DatabaseDirectURL), KeepAudit: s.cfg.AuditKeep, Trace: s.tracing.Store("postgresql"),
 	})
 	if err != nil {
 		return fmt.Errorf("DATABASE_URL: %w", err)

@@ -85,8 +85,16 @@ func (r *Resolver) Resolve(remoteAddr string, forwardedFor []string) Client {
 	return Client{Addr: addr, Key: r.key(addr), Readable: true, Forwarded: forwarded}
 }
 
-// Key is what an address is counted under, as Resolve says of it; false if the text is no address.
+// Key is what an address is counted under, as Resolve says of it; a key, in whatever spelling, is its own. It is false if
+// the text is neither.
 func (r *Resolver) Key(address string) (string, bool) {
+	if address == UnreadableKey {
+		return UnreadableKey, true
+	}
+	if network, err := netip.ParsePrefix(address); err == nil {
+		key := r.key(network.Addr())
+		return key, key == network.Masked().String()
+	}
 	addr, ok := parse(address)
 	if !ok {
 		return "", false

@@ -212,6 +212,28 @@ func TestOneNetworkIsOneKey(t *testing.T) {
 	}
 }
 
+// What an address is counted under can be asked about in its place, in whatever spelling; another network is no key.
+func TestKeysAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	r, err := clientip.New(clientip.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"203.0.113.9": "203.0.113.9", "::ffff:203.0.113.9": "203.0.113.9", "2001:db8::1": "2001:db8::/64", "2001:db8::": "2001:db8::/64",
+		"2001:db8::/64": "2001:db8::/64", "2001:DB8:0::1/64": "2001:db8::/64", clientip.UnreadableKey: clientip.UnreadableKey,
+		"2001:db8::/48": "", "2001:db8::/128": "", "203.0.113.9/32": "", "203.0.113.0/24": "", "::ffff:203.0.113.9/64": "::/64", "nowhere": "", "": "",
+	} {
+		key, ok := r.Key(text)
+		if ok != (want != "") || ok && key != want {
+			t.Errorf("%q is counted under %q, %v, want %q", text, key, ok, want)
+		}
+		if again, ok := r.Key(key); want != "" && (!ok || again != key) {
+			t.Errorf("%q is counted under %q, %v", key, again, ok)
+		}
+	}
+}
+
 func TestResolveAllocatesOnlyTheKey(t *testing.T) {
 	resolver := proxies(t)
 	lines := []string{"6.6.6.6", "2001:db8::1, 10.0.0.2"}

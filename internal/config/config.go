@@ -65,6 +65,8 @@ type Config struct {
 	SessionIdle time.Duration
 	SessionMax  time.Duration // at least SessionIdle
 
+	AuditKeep time.Duration // how long the audit is kept; 0: for ever
+
 	BudgetsFile string // empty: the table of budgets as it is
 
 	LLM LLM

@@ -76,6 +76,7 @@ func TestDefaultsInDevelopment(t *testing.T) {
 		"TokenTypes":     slices.Equal(c.OIDC.TokenTypes, []string{"at+jwt"}),
 		"SessionIdle":    c.SessionIdle == 24*time.Hour,
 		"SessionMax":     c.SessionMax == 14*24*time.Hour,
+		"AuditKeep":      c.AuditKeep == 400*24*time.Hour,
 		"LLM":            c.LLM == config.LLM{},
 		"LogLevel":       c.LogLevel == slog.LevelInfo,
 		"LogFormat":      c.LogFormat == "text",

@@ -122,6 +122,10 @@ func settings(c *Config) []setting {
 			about: "How long a web session lasts at most.",
 		},
 		{
+			name: "AUDIT_KEEP", value: field(&c.AuditKeep, wait), standard: "9600h",
+			about: "How long the audit of what administrators did is kept, 400 days if not set; `0s` keeps it for ever.",
+		},
+		{
 			name: "DEV_ISSUER", value: field(&c.devIssuer, oneOf(devIssuerPublic)),
 			about: "`public` runs the development issuer although `PUBLIC_URL` is not this machine. It signs anybody in as anybody. Refused in production.",
 		},

@@ -113,6 +113,23 @@ func (q *Queries) DeleteOverride(ctx context.Context, arg DeleteOverrideParams) 
 	return err
 }
 
+const endAct = `-- name: EndAct :execrows
+UPDATE audit SET after = $1 WHERE id = $2
+`
+
+type EndActParams struct {
+	After []byte
+	ID    uuid.UUID
+}
+
+func (q *Queries) EndAct(ctx context.Context, arg EndActParams) (int64, error) {
+	result, err := q.db.Exec(ctx, endAct, arg.After, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const listAudit = `-- name: ListAudit :many
 SELECT e.id, e.at, e.actor, e.action, e.target, e.before, e.after, e.reason, e.request_id, coalesce(a.name, '') AS actor_name, coalesce(a.email, '') AS actor_email
 FROM audit e LEFT JOIN users a ON a.id = e.actor
@@ -448,10 +465,45 @@ func (q *Queries) MemberByID(ctx context.Context, id uuid.UUID) (MemberByIDRow, 
 	return i, err
 }
 
+const memberBySession = `-- name: MemberBySession :one
+SELECT u.id, u.organisation_id, u.issuer, u.subject, u.email, u.name, u.created_at, o.id, o.issuer, o.claim, o.personal, o.name, o.plan, o.created_at
+FROM sessions s JOIN users u ON u.id = s.user_id JOIN organisations o ON o.id = u.organisation_id
+WHERE s.id = $1
+`
+
+type MemberBySessionRow struct {
+	User         User
+	Organisation Organisation
+}
+
+func (q *Queries) MemberBySession(ctx context.Context, id uuid.UUID) (MemberBySessionRow, error) {
+	row := q.db.QueryRow(ctx, memberBySession, id)
+	var i MemberBySessionRow
+	err := row.Scan(
+		&i.User.ID,
+		&i.User.OrganisationID,
+		&i.User.Issuer,
+		&i.User.Subject,
+		&i.User.Email,
+		&i.User.Name,
+		&i.User.CreatedAt,
+		&i.Organisation.ID,
+		&i.Organisation.Issuer,
+		&i.Organisation.Claim,
+		&i.Organisation.Personal,
+		&i.Organisation.Name,
+		&i.Organisation.Plan,
+		&i.Organisation.CreatedAt,
+	)
+	return i, err
+}
+
 const namesOf = `-- name: NamesOf :many
 SELECT u.id, u.name FROM users u WHERE u.id = ANY($1::uuid[])
 UNION ALL
 SELECT o.id, o.name FROM organisations o WHERE o.id = ANY($1::uuid[])
+UNION ALL
+SELECT s.id, u.name FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = ANY($1::uuid[])
 `
 
 type NamesOfRow struct {
@@ -459,7 +511,7 @@ type NamesOfRow struct {
 	Name string
 }
 
-// What people read in place of the ids of users and organisations.
+// What people read in place of the ids of users, organisations and sessions.
 func (q *Queries) NamesOf(ctx context.Context, ids []uuid.UUID) ([]NamesOfRow, error) {
 	rows, err := q.db.Query(ctx, namesOf, ids)
 	if err != nil {
@@ -502,6 +554,17 @@ func (q *Queries) PlanNames(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const pruneAudit = `-- name: PruneAudit :exec
+DELETE FROM audit WHERE audit.id IN (
+    SELECT e.id FROM audit e WHERE e.at < now() - $1::interval ORDER BY e.at LIMIT 1000 FOR UPDATE SKIP LOCKED
+)
+`
+
+func (q *Queries) PruneAudit(ctx context.Context, keepFor time.Duration) error {
+	_, err := q.db.Exec(ctx, pruneAudit, keepFor)
+	return err
 }
 
 const putOverride = `-- name: PutOverride :one

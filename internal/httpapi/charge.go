@@ -63,7 +63,7 @@ func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
 	case api.PerAddress:
 		ask.Group, ask.ID = p.address, p.address
 	case api.PerGlobal:
-		ask.Group, ask.ID = "global", "global"
+		ask.Group, ask.ID = api.GlobalID, api.GlobalID
 	default:
 		ask.ID = s.keyOf(per, p.request)
 		if _, within := per.Of(); !within {

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -18,8 +20,8 @@ type subject struct {
 	budgets []api.Budget
 }
 
-// adminLimitsExplain says of each budget of a user, an organisation or an address what applies and what is spent. It looks
-// and spends nothing.
+// adminLimitsExplain says of each budget of a user, an organisation, an address, a session or everybody what applies and what
+// is spent. It looks and spends nothing.
 func (s *Server) adminLimitsExplain(c *call) error {
 	subject, err := s.subject(c)
 	if err != nil {
@@ -60,7 +62,8 @@ func (s *Server) explained(b api.Budget, r *ratelimit.Result, ask ratelimit.Ask)
 	return e
 }
 
-// adminLimitsReset forgets what a subject spent of a budget: in its store, and in each process that counts it by itself.
+// adminLimitsReset forgets what a subject spent of a budget: in its store, and in each process that counts it by itself. The
+// audit has it before it is done, and then what became of it.
 func (s *Server) adminLimitsReset(c *call) error {
 	subject, err := s.subject(c)
 	if err != nil {
@@ -75,15 +78,31 @@ func (s *Server) adminLimitsReset(c *call) error {
 		return err
 	}
 	act := c.act(string(subject.body.Scope)+"/"+subject.body.ID+"/"+budget.Name, reason)
-	ask := s.ask(budget.Name, subject.payer, 0)
-	if err := s.Store.TellReset(c.context(), act, store.Counter{Budget: ask.Budget, Group: ask.Group, ID: ask.ID}); err != nil {
-		return fmt.Errorf("tell of reset: %w", err)
+	id, err := s.Store.BeginAct(c.context(), act)
+	if err != nil {
+		return fmt.Errorf("write audit: %w", err)
 	}
-	if err := s.Limiter.Reset(c.context(), ask.Budget, ask.Group, ask.ID); err != nil {
-		return failure{code: api.CodeUnavailable, detail: "The store of this budget does not answer; nothing was forgotten.", cause: err}
+	ctx := context.WithoutCancel(c.context()) // Who hangs up now has begun it all the same.
+	if err := s.reset(ctx, id, s.ask(budget.Name, subject.payer, 0)); err != nil {
+		return err
 	}
 	s.done(c, act)
 	return c.noContent()
+}
+
+// reset resets a counter as the act of that id. The other processes are told last: what they forget sooner, they might learn
+// again from a store that has not forgotten yet.
+func (s *Server) reset(ctx context.Context, act uuid.UUID, ask ratelimit.Ask) error {
+	if err := s.Limiter.Reset(ctx, ask.Budget, ask.Group, ask.ID); err != nil {
+		return failure{
+			code: api.CodeUnavailable, detail: "The store of this budget does not answer; the counter may not be reset. Try again.",
+			cause: errors.Join(err, s.Store.FailAct(ctx, act)),
+		}
+	}
+	if err := s.Store.TellReset(ctx, act, store.Counter{Budget: ask.Budget, Group: ask.Group, ID: ask.ID}); err != nil {
+		return failure{code: api.CodeUnavailable, detail: "The counter is reset, but other processes were not told. Try again.", cause: err}
+	}
+	return nil
 }
 
 // budget finds one of the subject's budgets.
@@ -93,24 +112,30 @@ func (s *subject) budget(name string) (api.Budget, error) {
 			return b, nil
 		}
 	}
-	return api.Budget{}, invalid([]api.FieldError{{Field: "budget", Message: fmt.Sprintf("must be a budget that is counted for this %s", s.body.Scope)}})
+	return api.Budget{}, invalid([]api.FieldError{{Field: "budget", Message: fmt.Sprintf("must be a budget that is counted per %s", s.body.Scope)}})
 }
 
 // subject reads from the path who is asked about.
 func (s *Server) subject(c *call) (*subject, error) {
-	scope, faults := c.scoped(api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress)
+	scope, faults := c.scoped(api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress, api.ScopeSession, api.ScopeGlobal)
 	if err := invalid(faults); err != nil {
 		return nil, err
 	}
-	if scope == api.ScopeAddress {
+	switch scope {
+	case api.ScopeAddress:
 		return s.addressSubject(c.gin.Param("id"))
+	case api.ScopeGlobal:
+		return s.globalSubject(c.gin.Param("id"))
 	}
 	id, err := c.id()
 	if err != nil {
 		return nil, err
 	}
-	if scope == api.ScopeUser {
+	switch scope {
+	case api.ScopeUser:
 		return s.userSubject(c, id)
+	case api.ScopeSession:
+		return s.sessionSubject(c, id)
 	}
 	return s.orgSubject(c, id)
 }
@@ -121,14 +146,40 @@ func (s *Server) userSubject(c *call, id uuid.UUID) (*subject, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get user: %w", err)
 	}
+	return memberSubject(api.ScopeUser, id, m, s.budgetsPer(api.PerUser, api.PerOrganisation)), nil
+}
+
+// sessionSubject has the budgets of a session. The id of a user stands for that of their bearer tokens.
+func (s *Server) sessionSubject(c *call, id uuid.UUID) (*subject, error) {
+	m, err := s.Store.SessionMember(c.context(), id)
+	if errors.Is(err, store.ErrNotFound) {
+		m, err = s.Store.Member(c.context(), id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get session: %w", err)
+	}
+	subject := memberSubject(api.ScopeSession, id, m, s.budgetsPer(api.PerSession))
+	subject.payer.sessionID = id
+	return subject, nil
+}
+
+func memberSubject(scope api.Scope, id uuid.UUID, m store.Member, budgets []api.Budget) *subject {
 	return &subject{
 		payer: payer{userID: m.UserID, orgID: m.OrgID, plan: m.Plan},
 		body: api.Explanation{
-			Scope: api.ScopeUser, ID: id.String(), Name: m.Name, Plan: m.Plan,
+			Scope: scope, ID: id.String(), Name: m.Name, Plan: m.Plan,
 			Organisation: &api.OrganisationRef{ID: m.OrgID.String(), Name: m.OrgName},
 		},
-		budgets: s.budgetsPer(api.PerUser, api.PerOrganisation),
-	}, nil
+		budgets: budgets,
+	}
+}
+
+// globalSubject has the budgets that everybody spends together.
+func (s *Server) globalSubject(id string) (*subject, error) {
+	if id != api.GlobalID {
+		return nil, invalid([]api.FieldError{{Field: "id", Message: "must be " + api.GlobalID}})
+	}
+	return &subject{body: api.Explanation{Scope: api.ScopeGlobal, ID: id}, budgets: s.budgetsPer(api.PerGlobal)}, nil
 }
 
 func (s *Server) orgSubject(c *call, id uuid.UUID) (*subject, error) {
@@ -149,7 +200,7 @@ func (s *Server) orgSubject(c *call, id uuid.UUID) (*subject, error) {
 func (s *Server) addressSubject(address string) (*subject, error) {
 	key, ok := s.Addresses.Key(address)
 	if !ok {
-		return nil, invalid([]api.FieldError{{Field: "id", Message: "must be an IPv4 or IPv6 address"}})
+		return nil, invalid([]api.FieldError{{Field: "id", Message: "must be an IPv4 or IPv6 address, or the network that it is counted by, its slash escaped as %2F"}})
 	}
 	return &subject{
 		payer:   payer{address: key},

@@ -112,7 +112,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mount routes: %w", err)
 	}
-	s.handler = s.wrap(engine)
+	s.handler = s.wrap(bySegments(engine))
 	return s, nil
 }
 
@@ -130,6 +130,7 @@ func (s *Server) mount() (*gin.Engine, error) {
 	// cleaning up has no route.
 	engine.RedirectTrailingSlash, engine.RedirectFixedPath = false, false
 	engine.HandleMethodNotAllowed = true
+	engine.UseRawPath = true // There is one where bySegments says so.
 	engine.ForwardedByClientIP = false
 	if err := s.checkRoutes(); err != nil {
 		return nil, err

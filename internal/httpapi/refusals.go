@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ const (
 
 // A refusedKey is one key of one budget.
 type refusedKey struct{ budget, id string }
+
+// A refused is how often a key was refused, or would have been.
+type refused = frequent.Entry[refusedKey]
 
 // refusals remembers whom this process refused most, and whom it would have refused but for a shadow.
 type refusals struct {
@@ -60,7 +64,8 @@ func keyOf(budget string, asks []ratelimit.Ask) refusedKey {
 	return refusedKey{budget: budget}
 }
 
-// adminThrottled tells whom this process refused most: people and organisations by their names, addresses by their network.
+// adminThrottled tells whom this process refused most, and whom shadows would have: people and organisations by their names,
+// addresses by their network.
 func (s *Server) adminThrottled(c *call) error {
 	query, err := c.query()
 	if err != nil {
@@ -70,25 +75,39 @@ func (s *Server) adminThrottled(c *call) error {
 	if fault != nil {
 		return invalid([]api.FieldError{*fault})
 	}
-	top := s.refusals.denied.Top(limit)
-	names, err := s.namesOf(c, top)
+	denied, wouldDeny := s.refusals.denied.Top(limit), s.refusals.wouldDeny.Top(limit)
+	names, err := s.namesOf(c, denied, wouldDeny)
 	if err != nil {
 		return err
 	}
-	list := api.ThrottledList{Since: api.NewTime(s.refusals.denied.Since()), Items: make([]api.ThrottledKey, 0, len(top))}
-	for _, e := range top {
-		id, _, _ := strings.Cut(e.Key.id, "/") // A network is named by its first address, which a path can hold.
-		list.Items = append(list.Items, api.ThrottledKey{
-			Budget: e.Key.budget, Per: s.budgets[e.Key.budget].Per, ID: id, Name: names[id],
-			Denied: e.Count, Overcounted: e.Over, LastAt: api.NewTime(e.Last),
-		})
-	}
-	return c.json(http.StatusOK, list)
+	return c.json(http.StatusOK, api.ThrottledList{
+		Since: api.NewTime(s.refusals.denied.Since()),
+		Items: bodies(denied, func(e refused) api.ThrottledKey {
+			id := throttledID(e)
+			return api.ThrottledKey{
+				Budget: e.Key.budget, Per: s.budgets[e.Key.budget].Per, ID: id, Name: names[id],
+				Denied: e.Count, Overcounted: e.Over, LastAt: api.NewTime(e.Last),
+			}
+		}),
+		Shadows: bodies(wouldDeny, func(e refused) api.ShadowedKey {
+			id := throttledID(e)
+			return api.ShadowedKey{
+				Budget: e.Key.budget, Per: s.budgets[e.Key.budget].Per, ID: id, Name: names[id],
+				WouldDeny: e.Count, Overcounted: e.Over, LastAt: api.NewTime(e.Last),
+			}
+		}),
+	})
 }
 
-func (s *Server) namesOf(c *call, top []frequent.Entry[refusedKey]) (map[string]string, error) {
+// throttledID names whom the entry is of. A network is named by its first address, which a path holds as it is.
+func throttledID(e refused) string {
+	id, _, _ := strings.Cut(e.Key.id, "/")
+	return id
+}
+
+func (s *Server) namesOf(c *call, lists ...[]refused) (map[string]string, error) {
 	var ids []uuid.UUID
-	for _, e := range top {
+	for _, e := range slices.Concat(lists...) {
 		if id, err := uuid.Parse(e.Key.id); err == nil {
 			ids = append(ids, id)
 		}

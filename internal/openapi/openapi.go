@@ -149,7 +149,7 @@ func idempotencyKey() *openapi3.Parameter {
 func segmentSchema(route api.Route, name string) *openapi3.Schema {
 	switch {
 	case name == "scope" && route.ID == api.RouteAdminLimitsExplain, name == "scope" && route.ID == api.RouteAdminLimitsReset:
-		return openapi3.NewStringSchema().WithEnum(api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress)
+		return openapi3.NewStringSchema().WithEnum(api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress, api.ScopeSession, api.ScopeGlobal)
 	case name == "scope":
 		return openapi3.NewStringSchema().WithEnum(api.ScopePlan, api.ScopeOrganisation, api.ScopeUser)
 	case name == "id" && !strings.Contains(route.Path, "{scope}"):

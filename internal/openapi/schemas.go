@@ -76,7 +76,7 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[api.Per]():       kinds(),
 		reflect.TypeFor[api.Algorithm](): {api.Sliding, api.Segments, api.Bucket, api.Fixed},
 		reflect.TypeFor[api.Mode]():      {api.FailOpen, api.FailLocal, api.FailClosed},
-		reflect.TypeFor[api.Scope]():     {api.ScopePlan, api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress},
+		reflect.TypeFor[api.Scope]():     {api.ScopePlan, api.ScopeOrganisation, api.ScopeUser, api.ScopeAddress, api.ScopeSession, api.ScopeGlobal},
 		reflect.TypeFor[api.Source]():    {api.SourceTable, api.SourceFile, api.SourcePlan, api.SourceOrganisation, api.SourceUser},
 		reflect.TypeFor[api.Place]():     {api.InMemory, api.InRedis, api.InPostgres, "local"},
 	}
@@ -193,6 +193,7 @@ func constraints() map[string]func(*openapi3.Schema) {
 	return map[string]func(*openapi3.Schema){
 		"Override.id":                 anyID,
 		"ThrottledKey.id":             anyID,
+		"ShadowedKey.id":              anyID,
 		"Explanation.id":              anyID,
 		"AuditEntry.before":           object,
 		"AuditEntry.after":            object,

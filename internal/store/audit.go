@@ -59,9 +59,44 @@ type Counter struct {
 	ID     string `json:"id"`
 }
 
-// TellReset tells every process that a counter is reset, for those that are held in memory, and writes it into the audit.
-// Resetting a counter in a shared store is the caller's part.
-func (s *Store) TellReset(ctx context.Context, act Act, c Counter) error {
+// The outcomes of an act that is written down before it is done.
+const (
+	actBegun  = "begun"
+	actDone   = "done"
+	actFailed = "failed"
+)
+
+// An outcomeRecord is what became of an act, as the audit keeps it.
+type outcomeRecord struct {
+	Outcome string `json:"outcome"`
+}
+
+// BeginAct writes an act that is done elsewhere than in the database into the audit, as begun, and returns the entry's id.
+// It stays so unless TellReset or FailAct says what became of it.
+func (s *Store) BeginAct(ctx context.Context, act Act) (uuid.UUID, error) {
+	return one(ctx, s, "begin act", func(ctx context.Context, q *dbgen.Queries) (uuid.UUID, error) {
+		return act.writeAs(ctx, q, nil, outcomeRecord{actBegun})
+	})
+}
+
+// FailAct writes down that an act which was begun has failed.
+func (s *Store) FailAct(ctx context.Context, act uuid.UUID) error {
+	return do(ctx, s, "note the failed act", func(ctx context.Context, q *dbgen.Queries) error {
+		return endAct(ctx, q, act, actFailed)
+	})
+}
+
+func endAct(ctx context.Context, q *dbgen.Queries, act uuid.UUID, outcome string) error {
+	data, err := record(outcomeRecord{outcome})
+	if err != nil {
+		return err
+	}
+	return found(q.EndAct(ctx, dbgen.EndActParams{ID: act, After: data}))
+}
+
+// TellReset tells every process that a counter was reset, for those that hold it in memory, and writes down that the act is
+// done. Resetting a counter in a shared store is the caller's part, and comes before.
+func (s *Store) TellReset(ctx context.Context, act uuid.UUID, c Counter) error {
 	subject, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("encode counter: %w", err)
@@ -70,7 +105,7 @@ func (s *Store) TellReset(ctx context.Context, act Act, c Counter) error {
 		if err := announce(ctx, q, Change{Kind: ChangedCounters, Subject: string(subject)}); err != nil {
 			return err
 		}
-		return act.write(ctx, q, nil, nil)
+		return endAct(ctx, q, act, actDone)
 	})
 }
 
@@ -103,16 +138,23 @@ func (s *Store) ListAudit(ctx context.Context, p Page) ([]AuditEntry, error) {
 
 // write puts the act into the audit, in the transaction of what it changes.
 func (a Act) write(ctx context.Context, q *dbgen.Queries, before, after any) error {
+	_, err := a.writeAs(ctx, q, before, after)
+	return err
+}
+
+// writeAs is write that tells the entry's id.
+func (a Act) writeAs(ctx context.Context, q *dbgen.Queries, before, after any) (uuid.UUID, error) {
 	was, err := record(before)
 	if err != nil {
-		return err
+		return uuid.Nil, err
 	}
 	is, err := record(after)
 	if err != nil {
-		return err
+		return uuid.Nil, err
 	}
-	return q.WriteAudit(ctx, dbgen.WriteAuditParams{
-		ID: newID(), Actor: a.Actor, Action: a.Action, Target: a.Target, Before: was, After: is, Reason: a.Reason, RequestID: a.RequestID,
+	id := newID()
+	return id, q.WriteAudit(ctx, dbgen.WriteAuditParams{
+		ID: id, Actor: a.Actor, Action: a.Action, Target: a.Target, Before: was, After: is, Reason: a.Reason, RequestID: a.RequestID,
 	})
 }
 

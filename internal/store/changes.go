@@ -278,7 +278,7 @@ func (r *reader) pause(ctx context.Context) error {
 }
 
 // prune deletes now and then what nobody needs any more: old changes, revocations of what has expired, logout tokens
-// that would be refused for their age. The first pruning is at once.
+// that would be refused for their age, and what the audit is kept no longer for. The first pruning is at once.
 func (r *reader) prune(ctx context.Context) error {
 	if time.Since(r.pruned) < pruneEvery {
 		return nil
@@ -293,7 +293,10 @@ func (r *reader) prune(ctx context.Context) error {
 	if err := q.PruneRevocations(ctx); err != nil {
 		return err
 	}
-	return q.PruneLogoutTokens(ctx)
+	if err := q.PruneLogoutTokens(ctx); err != nil || r.store.keepAudit == 0 {
+		return err
+	}
+	return q.PruneAudit(ctx, r.store.keepAudit)
 }
 
 // announce tells every process of a change, when the transaction of q is committed: see tell.

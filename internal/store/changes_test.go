@@ -251,19 +251,39 @@ func TestChangesArePruned(t *testing.T) {
 		"INSERT INTO changes (kind, subject, at) VALUES ('test', 'old', now() - interval '61 minutes'), ('test', 'new', now())",
 		"INSERT INTO revocations (kind, key, expires_at) VALUES ('token', 'old', now()), ('token', 'new', now() + interval '1 hour')",
 		"INSERT INTO logout_tokens (key, expires_at) VALUES ('old', now()), ('new', now() + interval '1 hour')",
+		`INSERT INTO audit (id, at, actor, action, target, reason, request_id) SELECT gen_random_uuid(), now() - age, gen_random_uuid(), name, '', '', ''
+		FROM (VALUES ('old', interval '61 days'), ('new', interval '59 days')) v (name, age)`,
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// The first pruning is over when the next look tells of something.
-	f := follow(t, storetest.Open(t, store.Config{URL: url}))
+	f := follow(t, storetest.Open(t, store.Config{URL: url, KeepAudit: 60 * 24 * time.Hour}))
 	commit(t, change(t, url, "now"))
 	f.want("test now")
 	left := scalar[string](t, url, `SELECT concat_ws(' ', (SELECT string_agg(subject, ' ' ORDER BY subject) FROM changes),
-		(SELECT string_agg(key::text, ' ') FROM revocations), (SELECT string_agg(key::text, ' ') FROM logout_tokens))`)
-	if want := `new now \x6e6577 \x6e6577`; left != want {
+		(SELECT string_agg(key::text, ' ') FROM revocations), (SELECT string_agg(key::text, ' ') FROM logout_tokens),
+		(SELECT string_agg(action, ' ') FROM audit))`)
+	if want := `new now \x6e6577 \x6e6577 new`; left != want {
 		t.Errorf("left are %q, want %q", left, want)
+	}
+}
+
+// Where nothing says how long, the audit is kept for ever.
+func TestAuditIsKept(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	const old = `INSERT INTO audit (id, at, actor, action, target, reason, request_id)
+		VALUES (gen_random_uuid(), now() - interval '50 years', gen_random_uuid(), '', '', '', '')`
+	if _, err := connect(t, url).Exec(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	f := follow(t, storetest.Open(t, store.Config{URL: url}))
+	commit(t, change(t, url, "now"))
+	f.want("test now")
+	if n := scalar[int](t, url, "SELECT count(*) FROM audit"); n != 1 {
+		t.Errorf("%d entries are left", n)
 	}
 }
 

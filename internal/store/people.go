@@ -167,7 +167,19 @@ func (s *Store) Member(ctx context.Context, userID uuid.UUID) (Member, error) {
 	return memberOf(row.User, row.Organisation), nil
 }
 
-// Names returns the names of users and organisations by their ids; who is gone is left out.
+// SessionMember reads whose session that is, or ErrNotFound.
+func (s *Store) SessionMember(ctx context.Context, sessionID uuid.UUID) (Member, error) {
+	row, err := one(ctx, s, "read session's user", func(ctx context.Context, q *dbgen.Queries) (dbgen.MemberBySessionRow, error) {
+		return q.MemberBySession(ctx, sessionID)
+	})
+	if err != nil {
+		return Member{}, err
+	}
+	return memberOf(row.User, row.Organisation), nil
+}
+
+// Names returns the names of users and organisations by their ids, and of sessions those of their users; who is gone is left
+// out.
 func (s *Store) Names(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	rows, err := one(ctx, s, "read names", func(ctx context.Context, q *dbgen.Queries) ([]dbgen.NamesOfRow, error) {
 		return q.NamesOf(ctx, ids)

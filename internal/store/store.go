@@ -37,6 +37,8 @@ type Config struct {
 	DirectURL string
 	// MaxConns is the most connections that this process holds; 0 is pgx's default, the larger of 4 and the number of CPUs.
 	MaxConns int32
+	// KeepAudit is how long the audit is kept; 0 is for ever.
+	KeepAudit time.Duration
 	// Trace, if not nil, is called before each statement with its name in db/queries ("statement" for others); what it
 	// returns is called with the outcome when the statement has ended.
 	Trace func(ctx context.Context, statement string) (context.Context, func(error))
@@ -48,6 +50,8 @@ type Store struct {
 	queries *dbgen.Queries
 	direct  *pgx.ConnConfig
 	feed    feed
+	// keepAudit is 0 for ever.
+	keepAudit time.Duration
 }
 
 // Open makes a Store. It does not connect: the database may come up later. The error is that of an unusable URL.
@@ -68,7 +72,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make connection pool: %w", err)
 	}
-	return &Store{pool: pool, queries: dbgen.New(pool), direct: direct}, nil
+	return &Store{pool: pool, queries: dbgen.New(pool), direct: direct, keepAudit: cfg.KeepAudit}, nil
 }
 
 func tune(pool *pgxpool.Config, cfg Config) {
