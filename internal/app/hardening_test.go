@@ -90,6 +90,20 @@ func TestNoHTTP2WithoutTLS(t *testing.T) {
 	}
 }
 
+// Where browsers come by https, they are told to come by nothing else; on a machine of one's own they are not.
+func TestStrictTransportSecurity(t *testing.T) {
+	t.Parallel()
+	issuer := servertest.StartIssuer(t)
+	for _, test := range []struct{ public, want string }{{"https://app.example.com", "max-age=31536000; includeSubDomains"}, {"http://localhost:8080", ""}} {
+		s := servertest.Start(t, issuer.Env(), servertest.Env{"PUBLIC_URL": test.public})
+		for _, path := range []string{"/", "/api/v1/limits", "/nothing"} {
+			if got := s.Do(servertest.Request{Path: path}).Header.Get("Strict-Transport-Security"); got != test.want {
+				t.Errorf("%s%s: Strict-Transport-Security is %q, want %q", test.public, path, got, test.want)
+			}
+		}
+	}
+}
+
 // No path lists a folder, and none leads out of the build.
 func TestNoFolderIsListed(t *testing.T) {
 	t.Parallel()

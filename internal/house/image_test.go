@@ -2,6 +2,7 @@ package house
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,7 +62,11 @@ type composeFile struct {
 		ReadOnly    bool              `yaml:"read_only"`
 		Restart     string            `yaml:"restart"`
 		Profiles    []string          `yaml:"profiles"`
-		DependsOn   map[string]struct {
+		Volumes     []string          `yaml:"volumes"`
+		Healthcheck struct {
+			Test []string `yaml:"test"`
+		} `yaml:"healthcheck"`
+		DependsOn map[string]struct {
 			Condition string `yaml:"condition"`
 		} `yaml:"depends_on"`
 		Networks map[string]struct {
@@ -96,7 +101,17 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s does not wait for the migrations", name)
 		}
 	}
+	if !slices.Contains(services["postgres"].Volumes, "postgres:/var/lib/postgresql") {
+		t.Errorf("PostgreSQL 18 keeps its files below /var/lib/postgresql, and the volumes are %q", services["postgres"].Volumes)
+	}
 	for name, s := range services {
+		for other, wait := range s.DependsOn {
+			// The servers' and the migrations' checks are the image's.
+			checked := len(services[other].Healthcheck.Test) > 0 || strings.HasPrefix(other, "server-")
+			if wait.Condition == "service_healthy" && !checked || wait.Condition == "" {
+				t.Errorf("%s waits for %s, of which nothing tells whether it is healthy", name, other)
+			}
+		}
 		for _, port := range s.Ports {
 			if !strings.HasPrefix(port, "127.0.0.1:") {
 				t.Errorf("%s publishes %s beyond this machine", name, port)
