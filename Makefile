@@ -39,8 +39,8 @@ compose-down: ## Stop the containers and forget their data
 	docker compose down --volumes
 
 .PHONY: compose-test
-compose-test: ## Try docker-compose.yml for real, with Redis and a server killed in the middle (COMPOSE_PREPARE=command)
-	@bash scripts/setup go
+compose-test: web/node_modules/.package-lock.json ## Try docker-compose.yml for real, with Redis and a server killed in the middle (COMPOSE_PREPARE=command)
+	@bash scripts/setup go node chromium
 	@bash scripts/compose-test
 
 # ---- to work on it
@@ -80,6 +80,11 @@ e2e: web/node_modules/.package-lock.json ## Drive the web page with a real brows
 screenshots: web/node_modules/.package-lock.json ## Take pictures of every page into web/screenshots, in both themes, narrow and wide
 	@bash scripts/setup go node postgresql redis chromium
 	cd web && npm run screenshots
+
+.PHONY: dashboard
+dashboard: web/node_modules/.package-lock.json ## Draw what the dashboard shows of a flood, an outage and the recovery into docs/images
+	@bash scripts/setup go node postgresql redis chromium prometheus
+	cd web && npm run dashboard
 
 .PHONY: check
 check: vet lint vulnerabilities verify check-web ## Run every check that is not a test, and the rules of imports
