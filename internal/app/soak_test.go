@@ -190,16 +190,6 @@ func (s *soak) startServer(addr string) {
 	time.Sleep(2 * time.Second) // Twice as long as the proxy's health_interval.
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // disturb breaks one thing after the other, at fixed parts of the time, and measures the servers before they end.
 func (s *soak) disturb() {
 	s.began = time.Now()
