@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// pollEvery is how often changes are looked for; a notification makes it sooner. Two looks fit into the second within
+	// defaultPoll is how often changes are looked for; a notification makes it sooner. Two looks fit into the second within
 	// which every process is promised to know of a change.
-	pollEvery = 500 * time.Millisecond
+	defaultPoll = 500 * time.Millisecond
 	// keepChanges is how long changes are kept. A reader that was away for half of it begins anew.
 	keepChanges = time.Hour
 	// pruneEvery is how often a process deletes what is old.
@@ -80,6 +80,9 @@ func (s *Store) Follow(ctx context.Context, apply func(context.Context, []Change
 		wait = min(2*wait, reconnectMost)
 	}
 }
+
+// PollEvery is how often changes are looked for where no notification comes.
+func (s *Store) PollEvery() time.Duration { return s.pollEvery }
 
 // UpToDate says whether this process knows of every change that was committed up to within ago. Where the feed is late
 // though its connection stands, it waits for the next look, which takes no longer than a call.
@@ -268,7 +271,7 @@ func (r *reader) read(ctx context.Context) (seen string, at time.Time, changes [
 
 // pause waits for a notification, or until it is time to look anyway.
 func (r *reader) pause(ctx context.Context) error {
-	until, cancel := context.WithTimeout(ctx, pollEvery)
+	until, cancel := context.WithTimeout(ctx, r.store.pollEvery)
 	defer cancel()
 	_, err := r.conn.WaitForNotification(until)
 	if err != nil && until.Err() != nil {

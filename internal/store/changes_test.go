@@ -270,6 +270,36 @@ func TestChangesArePruned(t *testing.T) {
 	}
 }
 
+// A notification tells of a change: who follows need not wait for the next look, which is an hour away here.
+func TestNotificationTells(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	writer := storetest.Open(t, store.Config{URL: url})
+	member := ensure(t, writer, alice())
+	f := follow(t, storetest.Open(t, store.Config{URL: url, PollEvery: time.Hour}))
+	for range 3 {
+		if err := writer.RevokeUser(t.Context(), member.UserID); err != nil {
+			t.Fatal(err)
+		}
+		if kind, _, _ := strings.Cut(f.next(), " "); kind != store.ChangedRevocations {
+			t.Errorf("told of %s", kind)
+		}
+	}
+}
+
+// A look tells of a change that no notification came for, and two looks fit into the second that is promised.
+func TestLookTells(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	s := storetest.Open(t, store.Config{URL: url})
+	f := follow(t, s)
+	commit(t, change(t, url, "unannounced"))
+	f.want("test unannounced")
+	if poll := s.PollEvery(); poll <= 0 || 2*poll > time.Second {
+		t.Errorf("changes are looked for each %v", poll)
+	}
+}
+
 // Where nothing says how long, the audit is kept for ever.
 func TestAuditIsKept(t *testing.T) {
 	t.Parallel()

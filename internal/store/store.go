@@ -6,6 +6,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -37,6 +38,8 @@ type Config struct {
 	DirectURL string
 	// MaxConns is the most connections that this process holds; 0 is pgx's default, the larger of 4 and the number of CPUs.
 	MaxConns int32
+	// PollEvery is how often Follow looks for changes that no notification told of, half a second if 0. Only tests have another.
+	PollEvery time.Duration
 	// KeepAudit is how long the audit is kept; 0 is for ever.
 	KeepAudit time.Duration
 	// Trace, if not nil, is called before each statement with its name in db/queries ("statement" for others); what it
@@ -50,8 +53,8 @@ type Store struct {
 	queries *dbgen.Queries
 	direct  *pgx.ConnConfig
 	feed    feed
-	// keepAudit is 0 for ever.
-	keepAudit time.Duration
+	// pollEvery is above 0; keepAudit is 0 for ever.
+	pollEvery, keepAudit time.Duration
 }
 
 // Open makes a Store. It does not connect: the database may come up later. The error is that of an unusable URL.
@@ -72,7 +75,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make connection pool: %w", err)
 	}
-	return &Store{pool: pool, queries: dbgen.New(pool), direct: direct, keepAudit: cfg.KeepAudit}, nil
+	return &Store{pool: pool, queries: dbgen.New(pool), direct: direct, pollEvery: cmp.Or(cfg.PollEvery, defaultPoll), keepAudit: cfg.KeepAudit}, nil
 }
 
 func tune(pool *pgxpool.Config, cfg Config) {
