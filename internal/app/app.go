@@ -33,7 +33,7 @@ func commands() []command {
 		{"serve", "serve          run the server (the default)", serve},
 		{"migrate", "migrate        bring the database's schema up to this build", migrate},
 		{"seed", "seed           make the development issuer's organisations and a few tasks", seed},
-		{"token", "token NAME     print an access token of the development issuer [-url http://localhost:8080]", token},
+		{"token", "token NAME     print an access token of the development issuer, from where HTTP_ADDR has the server or -url says", token},
 		{"routes", "routes         print routes, classes and budgets", routes},
 		{"healthcheck", "healthcheck    ask the server of HTTP_ADDR whether it is ready", healthcheck},
 	}

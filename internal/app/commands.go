@@ -59,14 +59,20 @@ func withDatabase(ctx context.Context, in invocation, name string, use func(*sto
 	return use(s, cfg)
 }
 
-// token prints an access token of the running server's development issuer, and nothing else.
+// token prints an access token of the running server's development issuer, and nothing else. Without -url it asks where the
+// settings would have the server.
 func token(ctx context.Context, in invocation) error {
 	flags := flag.NewFlagSet("token", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	base := flags.String("url", "http://localhost:8080", "")
+	base := flags.String("url", "", "")
 	names, err := interspersed(flags, in.args)
 	if err != nil || len(names) != 1 {
 		return fmt.Errorf("usage: server token NAME [-url http://localhost:8080]; the names are %s", strings.Join(peopleNames(), ", "))
+	}
+	if *base == "" {
+		if *base, err = config.PublicURL(in.getenv); err != nil {
+			return err
+		}
 	}
 	text, err := devidp.FetchToken(ctx, nil, *base, names[0])
 	if err != nil {

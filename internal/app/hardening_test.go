@@ -43,7 +43,8 @@ func TestSlowHeadersHoldNothing(t *testing.T) {
 	}
 }
 
-// Headers are bounded in size; the server says so and hangs up.
+// Headers are bounded in size; the server says so and hangs up. It is net/http that answers, before there is a request: in
+// text, the one answer without the envelope, and without a line in the log.
 func TestOversizedHeaders(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
@@ -57,6 +58,9 @@ func TestOversizedHeaders(t *testing.T) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge || !resp.Close {
 		t.Errorf("100 KiB of headers are answered %d, and the connection is closed: %v", resp.StatusCode, resp.Close)
+	}
+	if kind := resp.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/plain") || resp.Header.Get("X-Request-ID") != "" || len(s.Logs("request")) != 0 {
+		t.Errorf("it is answered %v by a handler, which can use the envelope", resp.Header)
 	}
 	want(t, s.Do(servertest.Request{Path: "/api/v1/limits"}), http.StatusOK)
 }

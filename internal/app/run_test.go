@@ -38,6 +38,8 @@ func TestClearFaults(t *testing.T) {
 		"too many arguments":    {[]string{"serve", "now"}, nil, []string{`"now"`}},
 		"token without a name":  {[]string{"token"}, nil, []string{"usage", "alice"}},
 		"unknown person":        {[]string{"token", "mallory"}, nil, []string{"mallory", "alice"}},
+		"nobody listens there":  {[]string{"token", "alice"}, map[string]string{"HTTP_ADDR": "127.0.0.1:1"}, []string{"http://localhost:1", "make run"}},
+		"no address":            {[]string{"token", "alice"}, map[string]string{"HTTP_ADDR": "nowhere"}, []string{"HTTP_ADDR"}},
 		"nobody listens":        {[]string{"token", "alice", "-url", "http://127.0.0.1:1"}, nil, []string{"127.0.0.1:1", "make run"}},
 		"migrate without a database": {
 			[]string{"migrate"}, map[string]string{"APP_ENV": "development"}, []string{"DATABASE_URL"},
@@ -64,6 +66,24 @@ func TestHelp(t *testing.T) {
 	var out bytes.Buffer
 	if err := app.Run(t.Context(), []string{"--help"}, getenv(nil), &out); err != nil || !strings.Contains(out.String(), "healthcheck") {
 		t.Errorf("%v: %s", err, &out)
+	}
+}
+
+// A token is asked for where the settings have the server.
+func TestTokenFollowsTheSettings(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
+	for name, env := range map[string]map[string]string{
+		"the address":    {"HTTP_ADDR": ":" + port},
+		"the public URL": {"HTTP_ADDR": ":1", "PUBLIC_URL": s.URL},
+	} {
+		var out bytes.Buffer
+		if err := app.Run(t.Context(), []string{"token", "alice"}, getenv(env), &out); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		me(t, s, strings.TrimSpace(out.String()))
 	}
 }
 

@@ -117,6 +117,19 @@ func LoadBudgets(getenv func(string) string) (Config, error) {
 	return load(getenv, Config.consistencyFaults)
 }
 
+// PublicURL is the origin under which a server of development with these settings is reached: PUBLIC_URL, or what follows from
+// HTTP_ADDR.
+func PublicURL(getenv func(string) string) (string, error) {
+	c, faults := read(getenv)
+	if len(faults) > 0 {
+		return "", fmt.Errorf("read settings:\n%w", errors.Join(faults...))
+	}
+	if c.publicURLSet {
+		return c.PublicURL, nil
+	}
+	return localURL(c.HTTPAddr), nil
+}
+
 func load(getenv func(string) string, check func(Config) []error) (Config, error) {
 	c, faults := read(getenv)
 	c = c.derived()

@@ -48,6 +48,27 @@ func load(t *testing.T, e env) config.Config {
 	return c
 }
 
+// A command finds the server where its settings put it.
+func TestPublicURL(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ addr, public, want string }{
+		{"", "", "http://localhost:8080"},
+		{":9000", "", "http://localhost:9000"},
+		{"127.0.0.1:9000", "", "http://localhost:9000"},
+		{"[::]:9000", "", "http://localhost:9000"},
+		{"192.0.2.7:9000", "", "http://192.0.2.7:9000"},
+		{":9000", "http://localhost:8080", "http://localhost:8080"},
+	} {
+		env := map[string]string{"HTTP_ADDR": c.addr, "PUBLIC_URL": c.public}
+		if got, err := config.PublicURL(func(name string) string { return env[name] }); err != nil || got != c.want {
+			t.Errorf("%+v: %q, %v", c, got, err)
+		}
+	}
+	if _, err := config.PublicURL(func(name string) string { return map[string]string{"HTTP_ADDR": "nowhere"}[name] }); err == nil || !strings.Contains(err.Error(), "HTTP_ADDR") {
+		t.Errorf("an address that is none: %v", err)
+	}
+}
+
 func TestDefaultsInDevelopment(t *testing.T) {
 	t.Parallel()
 	c := load(t, development)
