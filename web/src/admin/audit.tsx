@@ -1,6 +1,7 @@
+import { number } from '../budgets/words';
 import { type AuditEntry, useAdmin } from './api';
 import { Person } from './links';
-import { Facts, PagedList, When } from './list';
+import { Facts, PagedList, When, whenText } from './list';
 
 /** What administrators did, newest first. */
 export function AuditPage() {
@@ -39,11 +40,19 @@ function Entry({ entry }: { entry: AuditEntry }) {
   );
 }
 
-// As name: value, which is what somebody looks for; null where there was nothing.
-function state(values: Record<string, unknown> | null) {
+// What it was, in words; null where there was nothing. The reason stands above already.
+function state(values: Record<string, unknown> | null): string | null {
   if (values === null) return null;
-  const known = Object.entries(values).filter(([, value]) => value !== null);
-  return known
-    .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
-    .join(', ');
+  const words = Object.entries(values).flatMap(([name, value]) => (name === 'reason' ? [] : wordsOf(name, value)));
+  return words.length > 0 ? words.join(', ') : null;
+}
+
+function wordsOf(name: string, value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  if (name === 'unlimited') return value ? ['unlimited'] : [];
+  if (name === 'enforce') return [value ? 'enforced' : 'in shadow'];
+  if (name === 'expiresAt') return [`until ${whenText(String(value))}`];
+  if (name === 'refillPerSecond') return [`${number(Number(value))}/s`];
+  if (typeof value === 'number') return [`${name} ${number(value)}`];
+  return [`${name} ${typeof value === 'object' ? JSON.stringify(value) : value}`];
 }

@@ -36,14 +36,19 @@ function Health({ status }: { status: LimiterStatus }) {
                   {store.breakerOpen ? 'not asked for the moment: it failed' : 'answers'}
                 </span>
               </div>
-              <Facts facts={{ 'Resets and give-backs': number(store.epoch) }} />
+              <Facts
+                facts={{
+                  Breaker: store.breakerOpen ? 'open' : 'closed',
+                  'Resets and give-backs': number(store.epoch),
+                }}
+              />
             </li>
           ))}
         </ul>
         <Facts
           facts={{
             'Keys in memory': number(status.memory.keys),
-            'Dropped for want of room': number(status.memory.evictions),
+            'Evicted for want of room': number(status.memory.evictions),
             Table: <code>{status.tableHash}</code>,
           }}
         />

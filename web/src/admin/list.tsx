@@ -86,7 +86,10 @@ export function Facts({ facts, aligned = false }: FactsProps) {
 
 /** A point in time, to the minute, in the reader's own zone. */
 export function When({ at }: { at: string }) {
-  return (
-    <time dateTime={at}>{new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}</time>
-  );
+  return <time dateTime={at}>{whenText(at)}</time>;
+}
+
+/** The words of When. */
+export function whenText(at: string): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 }

@@ -4,7 +4,8 @@ import { Notice } from '../app/notice';
 import { saveFile } from '../app/savefile';
 import { Gauges } from '../budgets/gauges';
 import { useLimits } from '../budgets/limits';
-import { fileSize, number } from '../budgets/words';
+import { allowance, fileSize, number, perWhom } from '../budgets/words';
+import { budgets } from '../contract/budgets';
 import type { AdminApi } from './api';
 import { ReasonDialog } from './dialog';
 
@@ -82,6 +83,7 @@ function Panel({ title, what, budget, action, load, children }: Props) {
       <h2>{title}</h2>
       <p className="quiet">{what}</p>
       <Gauges standings={standings} />
+      {standings.length === 0 && <Allowance of={budget} />}
       <button type="button" className="button primary start" onClick={() => setAsking(true)}>
         {action}
       </button>
@@ -105,6 +107,16 @@ function Panel({ title, what, budget, action, load, children }: Props) {
       )}
     </section>
   );
+}
+
+// What everybody shares is in nobody's own list of budgets.
+function Allowance({ of }: { of: Props['budget'] }) {
+  const row = budgets.find(({ name }) => name === of);
+  return row ? (
+    <p>
+      <b>{allowance(row)}</b> for {perWhom(row.per)}
+    </p>
+  ) : null;
 }
 
 function goroutines(stacks: string): number {

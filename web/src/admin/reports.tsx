@@ -9,7 +9,7 @@ export function ReportsPage() {
   return (
     <section className="panel" aria-label="Every report">
       <p className="quiet">
-        Who reported something, and whose it is, lead to their budgets, where somebody can also be signed out.
+        The names lead to what that person or organisation may spend, and to signing a person out.
       </p>
       <PagedList
         route="admin.reports.list"

@@ -87,7 +87,7 @@ function TextForm({ text, onText, input, busy, onSubmit }: FormProps) {
       />
       <div className="row between">
         <small id="quick-add-hint" className="quiet">
-          A line for each task; Shift+Enter begins a new one. You can put things right before they are saved.
+          One task a line; Shift+Enter begins a new one. You look them over before they are saved.
         </small>
         <button type="submit" className="button primary" disabled={!ready}>
           {block ? `Turn into tasks in ${wait(block.seconds)}` : busy ? 'Reading…' : 'Turn into tasks'}
