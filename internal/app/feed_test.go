@@ -90,3 +90,24 @@ func (r role) run(t *testing.T, sql string) {
 		t.Fatalf("%s: %v", sql, err)
 	}
 }
+
+// What cannot be pruned is said once, and neither requests nor the news of revocations wait for it.
+func TestPruningThatFails(t *testing.T) {
+	t.Parallel()
+	issuer := servertest.StartIssuer(t)
+	database := servertest.NewDatabase(t)
+	env := servertest.Env{"DATABASE_URL": database}
+	servertest.Start(t, issuer.Env(), env) // It migrates.
+	execute(t, database, "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$")
+	execute(t, database, "CREATE TRIGGER refuse BEFORE DELETE ON logout_tokens FOR EACH ROW EXECUTE FUNCTION refuse()")
+	execute(t, database, "INSERT INTO logout_tokens (key, expires_at) VALUES ('old', now())")
+	s := servertest.Start(t, issuer.Env(), env)
+	const line = "what has expired was not deleted from the database; trying again later"
+	if why := fmt.Sprint(s.AwaitLog(line)["error"]); !strings.Contains(why, "prune logout tokens") || strings.Contains(why, "prune changes") {
+		t.Errorf("the log says %s", why)
+	}
+	newAdministrator(t, s, issuer, "root").must("GET", "/orgs", "")
+	if n := len(s.Logs("changes are not heard of until the database answers again; admin routes answer 503 meanwhile")); n != 0 {
+		t.Errorf("the feed was interrupted %d times", n)
+	}
+}

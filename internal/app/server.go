@@ -171,6 +171,7 @@ func (s *server) start(ctx, work context.Context) error {
 	s.metrics.DatabaseUp(true)
 	s.work.Go(func() { s.watchSchema(work) })
 	s.work.Go(func() { s.watchAgreement(work) })
+	s.work.Go(func() { s.keepPruned(work) })
 	s.watchBudgets(work)
 	s.log.InfoContext(ctx, "ready", "url", s.cfg.PublicURL)
 	return nil

@@ -18,8 +18,6 @@ const (
 	defaultPoll = 500 * time.Millisecond
 	// keepChanges is how long changes are kept. A reader that was away for half of it begins anew.
 	keepChanges = time.Hour
-	// pruneEvery is how often a process deletes what is old.
-	pruneEvery = time.Minute
 	// The first and the longest wait before a lost connection is made again.
 	reconnectFirst, reconnectMost = 100 * time.Millisecond, 2 * time.Second
 )
@@ -171,9 +169,8 @@ type reader struct {
 	// seen is the database's snapshot at the last look: which transactions were over. at is its time then.
 	seen string
 	at   time.Time
-	// looks counts those that succeeded; pruned is when the last pruning was.
-	looks  int
-	pruned time.Time
+	// looks counts those that succeeded.
+	looks int
 }
 
 // follow looks until something fails.
@@ -190,9 +187,6 @@ func (r *reader) follow(ctx context.Context) error {
 		}
 		r.looks++
 		r.store.feed.succeeded(began)
-		if err := r.prune(ctx); err != nil {
-			return err
-		}
 		if err := r.pause(ctx); err != nil {
 			return err
 		}
@@ -278,28 +272,6 @@ func (r *reader) pause(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return err
-}
-
-// prune deletes now and then what nobody needs any more: old changes, revocations of what has expired, logout tokens
-// that would be refused for their age, and what the audit is kept no longer for. The first pruning is at once.
-func (r *reader) prune(ctx context.Context) error {
-	if time.Since(r.pruned) < pruneEvery {
-		return nil
-	}
-	r.pruned = time.Now()
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	q := dbgen.New(r.conn)
-	if err := q.PruneChanges(ctx, keepChanges); err != nil {
-		return err
-	}
-	if err := q.PruneRevocations(ctx); err != nil {
-		return err
-	}
-	if err := q.PruneLogoutTokens(ctx); err != nil || r.store.keepAudit == 0 {
-		return err
-	}
-	return q.PruneAudit(ctx, r.store.keepAudit)
 }
 
 // announce tells every process of a change, when the transaction of q is committed: see tell.
