@@ -140,6 +140,8 @@ type Override struct {
 	// Author is who put it there.
 	Author    PersonRef `json:"author"`
 	CreatedAt Time      `json:"createdAt"`
+	// Fault says why it does not hold as it stands, by settings that have changed since it was set; absent where it holds.
+	Fault string `json:"fault,omitempty"`
 }
 
 // OverrideList is a page of overrides, newest first.

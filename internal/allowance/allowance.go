@@ -159,6 +159,12 @@ func (r *row) apply(setting *ratelimit.Setting, source string) error {
 
 // passOver tells once of a row that does not apply.
 func (b *Book) passOver(r passedRow, err error) {
+	b.mu.RLock()
+	told := b.passed[r]
+	b.mu.RUnlock()
+	if told {
+		return // As at each request that it would apply to.
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.cfg.PassedOver == nil || b.passed[r] || len(b.passed) >= maxPassed {

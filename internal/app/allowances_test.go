@@ -560,7 +560,7 @@ func TestBudgetsFile(t *testing.T) {
 	}
 	write(`{"tasks.export": {"limit": 4}, "edge.caller": {"limit": 200}}`)
 	hangUp(t)
-	if plans := fmt.Sprint(s.AwaitLog("plans have numbers that do not hold as they stand")["plans"]); !strings.Contains(plans, "team: user 300 must be at most 200, the limit of edge.caller") {
+	if plans := fmt.Sprint(s.AwaitLog("numbers of plans or overrides do not hold as they stand")["numbers"]); !strings.Contains(plans, "plan team: user 300 must be at most 200, the limit of edge.caller") {
 		t.Errorf("the plans above the edge are said as %s", plans)
 	}
 	s.AwaitLog("the budgets' file was read")
@@ -588,7 +588,7 @@ func TestPlanThatCannotBeKept(t *testing.T) {
 	execute(t, database, "INSERT INTO plan_budgets (plan, budget, allowance) VALUES ('free', 'tasks.write', 2000)")
 	s := servertest.Start(t, issuer.Env(), env)
 	const why = "limit 2000 is above 1024"
-	if plans := fmt.Sprint(s.AwaitLog("plans have numbers that do not hold as they stand")["plans"]); !strings.Contains(plans, "free: tasks.write 2000 is ignored: "+why) {
+	if plans := fmt.Sprint(s.AwaitLog("numbers of plans or overrides do not hold as they stand")["numbers"]); !strings.Contains(plans, "plan free: tasks.write 2000 is ignored: "+why) {
 		t.Errorf("at start the log says %s", plans)
 	}
 	for _, s := range []*servertest.Server{old, s} {

@@ -112,16 +112,16 @@ func (s *server) warnOfReplicas(ctx context.Context, rows []budgetfile.Row) {
 	}
 }
 
-// warnOfPlans says which of the plans' own numbers do not hold as they stand. They may be changed at any time, so that they
-// do is no condition of the file.
-func (s *server) warnOfPlans(ctx context.Context) {
-	faults, err := s.api.PlanFaults(ctx)
+// warnOfNumbers says which numbers of plans and overrides do not hold as they stand. They may be changed at any time, so that
+// they do is no condition of the file.
+func (s *server) warnOfNumbers(ctx context.Context) {
+	faults, err := s.api.NumberFaults(ctx)
 	if err != nil {
-		s.log.WarnContext(ctx, "the numbers of plans were not checked", "error", err)
+		s.log.WarnContext(ctx, "the numbers of plans and overrides were not checked", "error", err)
 		return
 	}
 	if len(faults) > 0 {
-		s.log.WarnContext(ctx, "plans have numbers that do not hold as they stand", "plans", faults)
+		s.log.WarnContext(ctx, "numbers of plans or overrides do not hold as they stand", "numbers", faults)
 	}
 }
 
@@ -163,6 +163,6 @@ func (s *server) readBudgetsAnew(ctx context.Context) error {
 		return fmt.Errorf("BUDGETS_FILE=%s: %w", s.cfg.BudgetsFile, err)
 	}
 	s.warnOfReplicas(ctx, rows)
-	s.warnOfPlans(ctx)
+	s.warnOfNumbers(ctx)
 	return nil
 }

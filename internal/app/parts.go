@@ -210,7 +210,7 @@ func (s *server) makeHandler(ctx context.Context) error {
 	}
 	ready := s.tracing.Handler(s.api, func(r *http.Request) bool { return addresses.Trusts(r.RemoteAddr) })
 	s.handler.Store(&ready)
-	s.warnOfPlans(ctx)
+	s.warnOfNumbers(ctx)
 	return nil
 }
 

@@ -134,7 +134,8 @@ func TestTokensBelowOneCall(t *testing.T) {
 	t.Parallel()
 	m := startModel(t)
 	issuer := servertest.StartIssuer(t)
-	s := servertest.Start(t, issuer.Env(), m.env())
+	database := servertest.Env{"DATABASE_URL": servertest.NewDatabase(t)}
+	s := servertest.Start(t, issuer.Env(), database, m.env())
 	admin := newAdministrator(t, s, issuer, "root")
 	alice := me(t, s, issuer.Token("alice", "acme"))
 	for _, whose := range []string{"plan/free", "organisation/" + alice.Organisation.ID, "user/" + alice.ID} {
@@ -147,6 +148,12 @@ func TestTokensBelowOneCall(t *testing.T) {
 		for _, body := range []string{`{"limit":5000,"enforce":false,"reason":"x"}`, `{"limit":0,"reason":"x"}`, `{"limit":20000,"reason":"x"}`, `{"unlimited":true,"reason":"x"}`} {
 			admin.must("PUT", path, body)
 		}
+	}
+	// Set where there is no model, it is told of where there is one.
+	newAdministrator(t, servertest.Start(t, issuer.Env(), database), issuer, "root").must("PUT", "/overrides/user/"+alice.ID+"/ai.tokens", `{"limit":7,"reason":"x"}`)
+	s = servertest.Start(t, issuer.Env(), database, m.env())
+	if numbers := fmt.Sprint(s.AwaitLog("numbers of plans or overrides do not hold as they stand")["numbers"]); !strings.Contains(numbers, "override of user "+alice.ID+": ai.tokens must be at least ") {
+		t.Errorf("the log says %s", numbers)
 	}
 }
 

@@ -35,7 +35,7 @@ func (s *Server) adminOverridesList(c *call) error {
 		return fmt.Errorf("list overrides: %w", err)
 	}
 	overrides, next := cut(overrides, p, func(o store.SetOverride) store.Cursor { return store.Cursor{CreatedAt: o.CreatedAt, ID: o.ID} })
-	return c.json(http.StatusOK, api.OverrideList{Items: bodies(overrides, overrideBody), NextCursor: next})
+	return c.json(http.StatusOK, api.OverrideList{Items: bodies(overrides, s.overrideBody), NextCursor: next})
 }
 
 func overrideFilter(query url.Values) (store.Target, *api.FieldError) {
@@ -49,11 +49,11 @@ func overrideFilter(query url.Values) (store.Target, *api.FieldError) {
 	return t, nil
 }
 
-func overrideBody(o store.SetOverride) api.Override {
+func (s *Server) overrideBody(o store.SetOverride) api.Override {
 	return api.Override{
 		Scope: api.Scope(o.Scope), ID: o.Subject, Name: o.Name, Budget: o.Budget, Limit: o.Limit, Unlimited: o.Limit == nil,
 		RefillPerSecond: o.Refill, Enforce: o.Enforce, ExpiresAt: api.NewTimePtr(o.ExpiresAt), Expired: o.Expired, Reason: o.Reason,
-		Author: personBody(o.Author), CreatedAt: api.NewTime(o.CreatedAt),
+		Author: personBody(o.Author), CreatedAt: api.NewTime(o.CreatedAt), Fault: s.overrideFault(o),
 	}
 }
 
@@ -82,7 +82,7 @@ func (s *Server) adminOverridesPut(c *call) error {
 	s.Allowances.Forget(target.Scope, target.Subject)
 	s.done(c, act)
 	set.Name, set.Author = name, store.Person{ID: c.caller.UserID, Name: c.caller.Name, Email: c.caller.Email}
-	return c.json(http.StatusOK, overrideBody(set))
+	return c.json(http.StatusOK, s.overrideBody(set))
 }
 
 func overrideOf(t store.Target, in api.OverridePut) store.Override {

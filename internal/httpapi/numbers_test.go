@@ -21,17 +21,17 @@ func TestPlanFaults(t *testing.T) {
 		want          string // "" for none
 	}{
 		{"tasks.write", 1024, 0, ""},
-		{"tasks.write", 1025, 0, "gold: tasks.write 1025 is ignored: limit 1025 is above 1024, the most a log holds"},
+		{"tasks.write", 1025, 0, "plan gold: tasks.write 1025 is ignored: limit 1025 is above 1024, the most a log holds"},
 		{"user", 200, 0, ""},
-		{"user", 201, 0, "gold: user 201 must be at most 200, the limit of edge.caller"},
+		{"user", 201, 0, "plan gold: user 201 must be at most 200, the limit of edge.caller"},
 		{"org", 3000, 50, ""},
-		{"org", 1_000_000_000, 1, "gold: org 1000000000 is ignored: a bucket of 1000000000 filled with 1 a second takes longer"},
+		{"org", 1_000_000_000, 1, "plan gold: org 1000000000 is ignored: a bucket of 1000000000 filled with 1 a second takes longer"},
 		{"ai.tokens", 5000, 0, ""},
 		{"ai.tokens", 0, 0, ""},
-		{"ai.tokens", 4999, 0, "gold: ai.tokens 4999 must be at least 5000, which one request may use"},
-		{"auth.login", 5, 0, "gold: auth.login 5 is ignored: the budget is counted per address"},
-		{"edge.caller", 5, 0, "gold: edge.caller 5 is ignored: the budget is decided before it is known who calls"},
-		{"task.write", 5, 0, "gold: task.write 5 is ignored: the budget must be a budget of the table"},
+		{"ai.tokens", 4999, 0, "plan gold: ai.tokens 4999 must be at least 5000, which one request may use"},
+		{"auth.login", 5, 0, "plan gold: auth.login 5 is ignored: the budget is counted per address"},
+		{"edge.caller", 5, 0, "plan gold: edge.caller 5 is ignored: the budget is decided before it is known who calls"},
+		{"task.write", 5, 0, "plan gold: task.write 5 is ignored: the budget must be a budget of the table"},
 	} {
 		plan := store.Plan{Name: "gold", Budgets: []store.PlanBudget{{Budget: c.budget, Limit: c.limit, Refill: c.refill}}}
 		got := strings.Join(s.planFaults([]store.Plan{{Name: "free"}, plan}), ", ")
@@ -40,6 +40,39 @@ func TestPlanFaults(t *testing.T) {
 		}
 		if shown := s.planBody(plan).Budgets[0].Fault; (shown != "") != (c.want != "") || !strings.Contains(got, shown) {
 			t.Errorf("%s %d: administrators are shown %q", c.budget, c.limit, shown)
+		}
+	}
+}
+
+// An override that held when it was set is told of once the settings make it void, until it ends.
+func TestOverrideFaultsByTheSettingsOfNow(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	for _, c := range []struct {
+		budget  string
+		limit   *int64
+		enforce *bool
+		expired bool
+		want    string // "" for none
+	}{
+		{"ai.tokens", new(int64(4999)), nil, false, "must be at least 5000, which one request may use"},
+		{"ai.tokens", new(int64(4999)), new(false), false, ""},
+		{"ai.tokens", new(int64(4999)), nil, true, ""},
+		{"ai.tokens", nil, nil, false, ""},
+		{"user", new(int64(201)), nil, false, "must be at most 200, the limit of edge.caller"},
+		{"user", nil, nil, false, "user cannot be unlimited while edge.caller is 200"},
+		{"user", new(int64(200)), nil, false, ""},
+		{"gone", new(int64(2)), nil, false, "is ignored: the budget must be a budget of the table"},
+	} {
+		o := store.SetOverride{Expired: c.expired, Override: store.Override{
+			Target: store.Target{Scope: "user", Subject: "alice", Budget: c.budget}, Limit: c.limit, Enforce: c.enforce,
+		}}
+		got, shown := strings.Join(s.overrideFaults([]store.SetOverride{o}), ", "), s.overrideBody(o).Fault
+		if !strings.HasPrefix(shown, c.want) || c.want == "" && shown != "" {
+			t.Errorf("%s: administrators are shown %q, want %q", c.budget, shown, c.want)
+		}
+		if c.want != "" && got != "override of user alice: "+c.budget+" "+shown || c.want == "" && got != "" {
+			t.Errorf("%s: the log says %q", c.budget, got)
 		}
 	}
 }
