@@ -58,7 +58,6 @@ export const scenes: Scene[] = [
       await page.goto('/docs');
       await page.locator('.opblock-summary-control').filter({ hasText: 'tasks/parse' }).click();
       await page.getByRole('button', { name: 'Try it out' }).click();
-      await page.locator('.opblock.is-open').evaluate((block) => block.scrollIntoView());
     },
   },
   {

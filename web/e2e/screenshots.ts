@@ -26,6 +26,7 @@ test.each(scenes)('$name', async ({ name, person, open }) => {
     for (const width of [390, 1280]) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 844 });
+      await page.locator('.opblock.is-open').evaluateAll(([block]) => block?.scrollIntoView());
       await page.screenshot({
         path: `${folder}${name.replaceAll(' ', '-')}-${colorScheme}-${width}.png`,
         fullPage: !clipped,

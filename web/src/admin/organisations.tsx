@@ -17,7 +17,7 @@ export function OrganisationsPage() {
   const [changing, setChanging] = useState<Organisation | null>(null);
   return (
     <>
-      <section className="panel" aria-label="Every organisation">
+      <section className="panel organisations" aria-label="Every organisation">
         <PagedList
           route="admin.orgs.list"
           load={admin.organisations}

@@ -50,12 +50,14 @@ function Row({ override, onOpen }: { override: Override; onOpen: (open: Open) =>
   return (
     <>
       <div className="row between">
-        <h2 className="record-title">
-          <Whose override={override} /> <small className="quiet">{budgetLabelOfOthers(override.budget)}</small>
-        </h2>
         <span className="row">
+          <h2 className="record-title">
+            <Whose override={override} /> <small className="quiet">{budgetLabelOfOthers(override.budget)}</small>
+          </h2>
           {override.expired && <span className="badge">expired</span>}
           {override.enforce === false && !override.expired && <span className="badge">in shadow</span>}
+        </span>
+        <span className="row">
           {override.enforce === false && (
             <button type="button" className="button small" onClick={() => change({ mode: 'enforce' })}>
               Enforce<span className="hidden"> {whose}</span>

@@ -162,19 +162,21 @@ function BudgetRow({ budget, scope, onOpen }: RowProps) {
   return (
     <>
       <div className="row between head">
-        <h3 className="record-title">
-          {label}{' '}
-          <small className="quiet">
-            {allowance(budget)} · {sourceLabelOfOthers(budget.source)}
-          </small>
-        </h3>
         <span className="row">
+          <h3 className="record-title">
+            {label}{' '}
+            <small className="quiet">
+              {allowance(budget)} · {sourceLabelOfOthers(budget.source)}
+            </small>
+          </h3>
           {!budget.enforced && <span className="badge">in shadow</span>}
           {budget.degraded && (
             <span className="badge" data-tone="bad">
               its store fails
             </span>
           )}
+        </span>
+        <span className="row">
           {canOverride && (
             <button
               type="button"

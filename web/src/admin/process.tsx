@@ -13,7 +13,7 @@ import { ReasonDialog } from './dialog';
 export function ProcessPage() {
   useLimits();
   return (
-    <div className="columns">
+    <div className="columns process">
       <StacksPanel />
       <HeapPanel />
     </div>
@@ -82,8 +82,7 @@ function Panel({ title, what, budget, action, load, children }: Props) {
     <section className="panel" aria-label={title}>
       <h2>{title}</h2>
       <p className="quiet">{what}</p>
-      <Gauges standings={standings} />
-      {standings.length === 0 && <Allowance of={budget} />}
+      {standings.length > 0 ? <Gauges standings={standings} /> : <Allowance of={budget} />}
       <button type="button" className="button primary start" onClick={() => setAsking(true)}>
         {action}
       </button>
