@@ -259,6 +259,27 @@ describe('the process', () => {
   });
 });
 
+test('the audit says in words what was changed', async () => {
+  const entry = {
+    id: 'x',
+    action: 'admin.overrides.put',
+    target: `user/${alice.id}/org`,
+    reason: 'They grew',
+    actor: person,
+    at: '2026-11-29T09:00:00.000Z',
+    before: null,
+    after: { enforce: false, limit: 1200, refillPerSecond: 20, unlimited: false, expiresAt: null, reason: 'They grew' },
+    requestId: 'REQ7',
+  };
+  await open(
+    asRoot().on('GET /api/v1/admin/audit', () => json({ items: [entry] })),
+    '/admin/audit',
+  );
+  const item = screen.getByText('They grew').closest('li');
+  expect(item?.textContent).toContain('in shadow, limit 1,200, 20/s');
+  expect(item?.textContent).not.toContain('Before');
+});
+
 test('reports say what was reported and by whom, and lead to what they may spend', async () => {
   const report = {
     id: alice.id,

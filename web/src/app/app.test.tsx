@@ -192,6 +192,24 @@ describe('somebody signed in', () => {
     expect(screen.queryByText(/You are offline/)).toBeNull();
   });
 
+  test('who is offline is told at once that nothing was reached, and nothing waits without a word', async () => {
+    const server = signedIn().on('POST /api/v1/tasks/parse', () => {
+      throw new TypeError('Failed to fetch');
+    });
+    await open(server);
+    vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false);
+    globalThis.dispatchEvent(new Event('offline'));
+    await write('What is to be done?', 'Buy milk');
+    await click('button', 'Turn into tasks');
+    expect(screen.getByRole('alert').textContent).toContain('could not be reached');
+    const asked = server.count('GET /api/v1/tasks');
+    vi.restoreAllMocks();
+    globalThis.dispatchEvent(new Event('online'));
+    await settle();
+    expect(server.count('POST /api/v1/tasks/parse')).toBe(1);
+    expect(server.count('GET /api/v1/tasks')).toBe(asked); // It is fresh still.
+  });
+
   test('sees a gauge fall with the headers of any answer', async () => {
     const server = signedIn().on('POST /api/v1/tasks/parse', () =>
       json(parsed, 200, { RateLimit: '"user";r=3;t=40', 'RateLimit-Policy': '"user";q=100;w=60' }),

@@ -31,6 +31,46 @@ describe('done', () => {
   });
 });
 
+test('what is done is under Done at once, though that list was seen a moment ago', async () => {
+  const server = signedIn(notes).on(`PATCH ${path}`, () => json({ ...notes, done: true }));
+  server.on('GET /api/v1/tasks', (request) => {
+    const done = new URL(request.url).searchParams.get('done') === 'true';
+    const ticked = server.count(`PATCH ${path}`) > 0;
+    return json({ items: done === ticked ? [{ ...notes, done }] : [] });
+  });
+  await open(server);
+  await click('radio', 'Done');
+  expect(screen.getByText('Nothing is done yet.')).toBeTruthy();
+  await click('radio', 'Open');
+  await click('checkbox', notes.title);
+  await click('radio', 'Done');
+  expect(screen.getByRole('checkbox', { name: notes.title })).toHaveProperty('checked', true);
+});
+
+test('ticks of one task are sent one after the other, and the last one counts', async () => {
+  const answers: (() => void)[] = [];
+  const server = signedIn(notes).on(
+    `PATCH ${path}`,
+    (_, body) =>
+      new Promise((resolve) => {
+        answers.push(() => resolve(json({ ...notes, ...(body as object) })));
+      }),
+  );
+  await open(server);
+  await click('checkbox', notes.title);
+  await click('checkbox', notes.title);
+  expect(answers).toHaveLength(1);
+  answers[0]?.();
+  await settle();
+  answers[1]?.();
+  await settle();
+  expect(server.asked.filter(({ what }) => what === `PATCH ${path}`).map(({ body }) => body)).toEqual([
+    { done: true },
+    { done: false },
+  ]);
+  expect(screen.getByRole('checkbox')).toHaveProperty('checked', false);
+});
+
 describe('editing', () => {
   test('sends only what was changed', async () => {
     const server = signedIn(notes).on(`PATCH ${path}`, () => json({ ...notes, title: 'Write them' }));
@@ -52,7 +92,9 @@ describe('editing', () => {
     await click('button', /^Edit/);
     await write('Tags', 'x'.repeat(40));
     await click('button', 'Save');
-    expect(screen.getByLabelText('Tags').getAttribute('aria-invalid')).toBe('true');
+    const tags = screen.getByLabelText('Tags');
+    expect(tags.getAttribute('aria-invalid')).toBe('true');
+    expect(tags.getAttribute('aria-describedby')).toBe(screen.getByRole('alert').id);
     expect(screen.getByRole('alert').textContent).toContain('must have at most 32 characters');
   });
 
@@ -86,6 +128,19 @@ describe('deleting', () => {
     await advance(10_000);
     expect(server.count(`DELETE ${path}`)).toBe(0);
     expect(screen.getByRole('checkbox', { name: notes.title })).toBeTruthy();
+  });
+
+  test('keeps the focus where the reader is: on the task that is back, or on the list it has left', async () => {
+    const other = task('Another one');
+    const server = signedIn(notes, other).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
+    await open(server);
+    await click('button', `Delete ${notes.title}`);
+    expect(document.activeElement?.textContent).toContain('Undo');
+    await click('button', /^Undo/);
+    expect(document.activeElement?.textContent).toBe(`Delete ${notes.title}`);
+    await click('button', `Delete ${notes.title}`);
+    await advance(5100);
+    expect(document.activeElement).toBe(screen.getByRole('list', { name: 'Tasks' }));
   });
 
   test('is sent at once when the page is left', async () => {
