@@ -1,11 +1,11 @@
 -- name: CreateLogin :exec
 INSERT INTO logins (state_hash, verifier, nonce, return_to, charge, expires_at)
-VALUES (@state_hash, @verifier, @nonce, @return_to, @charge, @expires_at);
+VALUES (@state_hash, @verifier, @nonce, @return_to, @charge, now() + @keep_for::interval);
 
 -- name: TakeLogin :one
 -- Deleting is the taking: of two callers with one state, one gets the row.
 DELETE FROM logins WHERE state_hash = @state_hash AND expires_at > now()
-RETURNING verifier, nonce, return_to, charge, created_at, expires_at;
+RETURNING verifier, nonce, return_to, charge, created_at;
 
 -- name: PruneLogins :exec
 -- A bounded batch; what another process is pruning is passed over.

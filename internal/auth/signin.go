@@ -69,7 +69,7 @@ func (a *Auth) Login(ctx context.Context, returnTo string, charge []byte) (strin
 	}
 	login := store.Login{
 		StateHash: hashOf(state), Verifier: verifier, Nonce: nonce,
-		ReturnTo: LocalPath(returnTo), Charge: sealed, ExpiresAt: a.cfg.Now().Add(loginFor),
+		ReturnTo: LocalPath(returnTo), Charge: sealed, KeepFor: loginFor,
 	}
 	if err := a.store.CreateLogin(ctx, login); err != nil {
 		return "", nil, unavailable("keep the sign-in", err)

@@ -324,14 +324,17 @@ func TestCallbackWorksOnce(t *testing.T) {
 	}
 }
 
-func TestSignInThatTookTooLong(t *testing.T) {
+// How long a sign-in takes is told by the database alone: another process, whose clock is far off, may have begun it.
+func TestSignInBegunByAnotherClock(t *testing.T) {
 	t.Parallel()
 	b := setupWeb(t)
-	b.auth.cfg.Now = func() time.Time { return time.Now().Add(-loginFor - time.Second) }
-	target := b.begin(t, "/")
-	b.auth.cfg.Now = time.Now
-	if in, err := b.callback(t, b.pick(t, target, "alice")); err != nil || in.Code != CodeExpired {
-		t.Errorf("got %v, %+v; want the code expired", err, in)
+	for _, off := range []time.Duration{-2 * loginFor, 2 * loginFor} {
+		b.auth.cfg.Now = func() time.Time { return time.Now().Add(off) }
+		target := b.begin(t, "/")
+		b.auth.cfg.Now = time.Now
+		if in, err := b.callback(t, b.pick(t, target, "alice")); err != nil || in.Code != "" {
+			t.Errorf("begun by a clock that is off by %v: %v, %+v", off, err, in)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 const createLogin = `-- name: CreateLogin :exec
 INSERT INTO logins (state_hash, verifier, nonce, return_to, charge, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+VALUES ($1, $2, $3, $4, $5, now() + $6::interval)
 `
 
 type CreateLoginParams struct {
@@ -23,7 +23,7 @@ type CreateLoginParams struct {
 	Nonce     string
 	ReturnTo  string
 	Charge    []byte
-	ExpiresAt time.Time
+	KeepFor   time.Duration
 }
 
 func (q *Queries) CreateLogin(ctx context.Context, arg CreateLoginParams) error {
@@ -33,7 +33,7 @@ func (q *Queries) CreateLogin(ctx context.Context, arg CreateLoginParams) error 
 		arg.Nonce,
 		arg.ReturnTo,
 		arg.Charge,
-		arg.ExpiresAt,
+		arg.KeepFor,
 	)
 	return err
 }
@@ -261,7 +261,7 @@ func (q *Queries) RotateSession(ctx context.Context, arg RotateSessionParams) (i
 
 const takeLogin = `-- name: TakeLogin :one
 DELETE FROM logins WHERE state_hash = $1 AND expires_at > now()
-RETURNING verifier, nonce, return_to, charge, created_at, expires_at
+RETURNING verifier, nonce, return_to, charge, created_at
 `
 
 type TakeLoginRow struct {
@@ -270,7 +270,6 @@ type TakeLoginRow struct {
 	ReturnTo  string
 	Charge    []byte
 	CreatedAt time.Time
-	ExpiresAt time.Time
 }
 
 // Deleting is the taking: of two callers with one state, one gets the row.
@@ -283,7 +282,6 @@ func (q *Queries) TakeLogin(ctx context.Context, stateHash []byte) (TakeLoginRow
 		&i.ReturnTo,
 		&i.Charge,
 		&i.CreatedAt,
-		&i.ExpiresAt,
 	)
 	return i, err
 }

@@ -44,6 +44,13 @@ type exchange struct {
 	keep bool
 }
 
+// note adds to what went wrong, for the log alone.
+func (x *exchange) note(err error) {
+	if err != nil {
+		x.cause = errors.Join(x.cause, err)
+	}
+}
+
 type exchangeKey struct{}
 
 // exchangeOf finds the request's exchange, which the first step has made.

@@ -127,9 +127,7 @@ func (s *Server) reply(c *call, a store.Answer, err error) error {
 		return err
 	}
 	if c.claim != nil {
-		if err := s.Store.KeepAnswer(context.WithoutCancel(c.context()), c.claim, a); err != nil {
-			c.cause = err
-		}
+		c.note(s.Store.KeepAnswer(context.WithoutCancel(c.context()), c.claim, a))
 	}
 	c.write(a)
 	return nil
@@ -140,9 +138,7 @@ func (s *Server) release(c *call) {
 	if c.claim == nil {
 		return
 	}
-	if err := s.Store.ReleaseKey(context.WithoutCancel(c.context()), c.claim); err != nil && c.cause == nil {
-		c.cause = err // The claim ends by itself.
-	}
+	c.note(s.Store.ReleaseKey(context.WithoutCancel(c.context()), c.claim)) // Where that fails the claim ends by itself.
 }
 
 // jsonAnswer is a success with a body of the contract.

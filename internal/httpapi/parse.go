@@ -21,7 +21,7 @@ func (s *Server) tasksParse(c *call) error {
 	c.keep = true // Until it is known that no model was reached: a panic must not give back what was paid for.
 	result, err := s.Parser.Parse(c.context(), request)
 	c.keep = result.Reached
-	c.cause = result.Fault
+	c.note(result.Fault)
 	s.settleTokens(c, result)
 	if errors.Is(err, parse.ErrUpstream) {
 		return failure{code: api.CodeUpstreamFailed, cause: err}

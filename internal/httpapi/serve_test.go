@@ -145,6 +145,21 @@ func TestInternalErrorsTellNothing(t *testing.T) {
 	}
 }
 
+// All that went wrong is in the log, also what went wrong before.
+func TestCausesAreJoined(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, func(c *call) error {
+		c.note(errors.New("the model timed out"))
+		c.note(nil)
+		c.note(errors.New("the answer was not kept"))
+		return c.noContent()
+	})
+	b.post("")
+	if log := b.log.String(); !strings.Contains(log, "the model timed out") || !strings.Contains(log, "the answer was not kept") {
+		t.Errorf("logged %s", log)
+	}
+}
+
 func read(c *call) error {
 	data, err := io.ReadAll(c.request().Body)
 	if err != nil {

@@ -36,10 +36,8 @@ func (s *Server) authCallback(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.cause = in.Cause
-	if err := s.Limiter.Redeem(c.context(), in.Charge); err != nil {
-		c.cause = err // The person is signed in all the same.
-	}
+	c.note(in.Cause)
+	c.note(s.Limiter.Redeem(c.context(), in.Charge)) // Where that fails the person is signed in all the same.
 	setCookies(c.writer(), in.Cookies)
 	http.Redirect(c.writer(), c.request(), in.Location(), http.StatusSeeOther)
 	return nil

@@ -468,7 +468,7 @@ func TestSignInAfterARevocation(t *testing.T) {
 	s := storetest.New(t)
 	member := ensure(t, s, alice())
 	begin := func(state string) time.Time {
-		if err := s.CreateLogin(t.Context(), store.Login{StateHash: []byte(state), ExpiresAt: time.Now().Add(time.Hour)}); err != nil {
+		if err := s.CreateLogin(t.Context(), store.Login{StateHash: []byte(state), KeepFor: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 		return must(s.TakeLogin(t.Context(), []byte(state)))(t).CreatedAt

@@ -19,8 +19,10 @@ type Login struct {
 	ReturnTo        string
 	// Charge is what the sign-in was charged, in the form of who will give it back; it may be empty.
 	Charge []byte
+	// KeepFor is how long it may take; TakeLogin does not tell it.
+	KeepFor time.Duration
 	// CreatedAt is when it began, by the database's clock.
-	CreatedAt, ExpiresAt time.Time
+	CreatedAt time.Time
 }
 
 // A NewSession is what a sign-in ends in.
@@ -59,7 +61,7 @@ func (s *Store) CreateLogin(ctx context.Context, l Login) error {
 		}
 		return q.CreateLogin(ctx, dbgen.CreateLoginParams{
 			StateHash: l.StateHash, Verifier: l.Verifier, Nonce: l.Nonce, ReturnTo: l.ReturnTo, Charge: bytesOf(l.Charge),
-			ExpiresAt: l.ExpiresAt,
+			KeepFor: l.KeepFor,
 		})
 	})
 }
@@ -74,7 +76,7 @@ func (s *Store) TakeLogin(ctx context.Context, stateHash []byte) (Login, error) 
 	}
 	return Login{
 		StateHash: stateHash, Verifier: row.Verifier, Nonce: row.Nonce, ReturnTo: row.ReturnTo, Charge: row.Charge,
-		CreatedAt: utc(row.CreatedAt), ExpiresAt: utc(row.ExpiresAt),
+		CreatedAt: utc(row.CreatedAt),
 	}, nil
 }
 
