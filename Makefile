@@ -20,6 +20,7 @@ help: ## List these commands
 run: ## Serve http://localhost:8080 on this machine: database, sign-in and web page included
 	@bash scripts/setup go
 	@if [ -z "$$DATABASE_URL" ]; then bash scripts/setup postgresql; fi
+	@echo 'run: building the page and the server; the first time, this fetches and compiles what they are made of' >&2
 	@if bash scripts/setup node; then $(MAKE) --silent --no-print-directory web; \
 		else echo 'run: going on without the web page' >&2; fi
 	@go build -o bin/server ./cmd/server

@@ -104,7 +104,8 @@ func readJSON[T body](c *call) (T, error) {
 	if err != nil {
 		return value, bodyFailure(err)
 	}
-	return value, decodeJSON(data, &value)
+	err = decodeJSON(data, &value)
+	return value, err
 }
 
 func bodyFailure(err error) error {

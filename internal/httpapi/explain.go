@@ -121,20 +121,20 @@ func (s *Server) subject(c *call) (*subject, error) {
 	if err := invalid(faults); err != nil {
 		return nil, err
 	}
-	switch scope {
-	case api.ScopeAddress:
+	if scope == api.ScopeAddress {
 		return s.addressSubject(c.gin.Param("id"))
-	case api.ScopeGlobal:
+	}
+	if scope == api.ScopeGlobal {
 		return s.globalSubject(c.gin.Param("id"))
 	}
 	id, err := c.id()
 	if err != nil {
 		return nil, err
 	}
-	switch scope {
-	case api.ScopeUser:
+	if scope == api.ScopeUser {
 		return s.userSubject(c, id)
-	case api.ScopeSession:
+	}
+	if scope == api.ScopeSession {
 		return s.sessionSubject(c, id)
 	}
 	return s.orgSubject(c, id)

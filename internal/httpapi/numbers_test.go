@@ -84,7 +84,10 @@ func planned(t *testing.T) *Server {
 		return ratelimit.Limit{Algorithm: ratelimit.SlidingLog, N: n, Window: time.Minute}
 	}
 	rows := []ratelimit.Budget{
-		{Name: "edge.caller", Limit: minute(200)}, {Name: "user", Limit: minute(100)}, {Name: "tasks.write", Limit: minute(30)}, {Name: "auth.login", Limit: minute(10)},
+		{Name: "edge.caller", Limit: minute(200)},
+		{Name: "user", Limit: minute(100)},
+		{Name: "tasks.write", Limit: minute(30)},
+		{Name: "auth.login", Limit: minute(10)},
 		{Name: "org", Limit: ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: 600, Refill: 10}},
 		{Name: "ai.tokens", Limit: ratelimit.Limit{Algorithm: ratelimit.Segments, N: 20_000, Window: 24 * time.Hour}, MaxCost: 5000},
 	}

@@ -252,7 +252,7 @@ func TestKeyFault(t *testing.T) {
 				t.Errorf("faults %v, outages %v, breaker %v", l.journal.faults, l.journal.began, l.journal.events)
 			}
 			if said := fmt.Sprint(l.journal.faults); !strings.Contains(said, tt.fault+" of alice: ") {
-				t.Errorf("whose key it is is said as %s", said)
+				t.Errorf("the key of the fault is told as %s", said)
 			}
 		})
 	}

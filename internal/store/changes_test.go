@@ -254,7 +254,7 @@ func TestPrune(t *testing.T) {
 		"INSERT INTO revocations (kind, key, expires_at) VALUES ('token', 'old', now()), ('token', 'new', now() + interval '1 hour')",
 		"INSERT INTO logout_tokens (key, expires_at) VALUES ('old', now()), ('new', now() + interval '1 hour')",
 		"INSERT INTO logins (state_hash, verifier, nonce, return_to, charge, expires_at) VALUES ('old', '', '', '/', '', now()), ('new', '', '', '/', '', now() + interval '1 minute')",
-		"INSERT INTO forgotten_people (identity, user_id, organisation_id, forgotten_at) SELECT sha256(name::bytea), gen_random_uuid(), gen_random_uuid(), now() - age " +
+		"INSERT INTO forgotten_people (identity, user_id, organisation_id, forgotten_at) SELECT sha256(name::bytea), gen_random_uuid() AS person, gen_random_uuid() AS organisation, now() - age " +
 			"FROM (VALUES ('old', interval '26 hours'), ('new', interval '24 hours')) v (name, age)",
 		"INSERT INTO audit (id, at, actor, action, target, reason, request_id) SELECT gen_random_uuid(), now() - age, gen_random_uuid(), name, '', '', '' " +
 			"FROM (VALUES ('old', interval '61 days'), ('new', interval '59 days')) v (name, age)",
@@ -274,7 +274,7 @@ func TestPrune(t *testing.T) {
 		(SELECT string_agg(encode(key, 'escape'), ' ') FROM logout_tokens), (SELECT string_agg(encode(state_hash, 'escape'), ' ') FROM logins),
 		(SELECT string_agg('new', ' ') FROM forgotten_people WHERE identity = sha256('new')), (SELECT count(*) FROM forgotten_people),
 		(SELECT string_agg(action, ' ') FROM audit), (SELECT count(*) FROM sessions))`
-	if got, want := scalar[string](t, url, left), "new new new new new 1 new 0"; got != want {
+	if got, want := scalar[string](t, url, left), strings.Repeat("new ", 5)+"1 new 0"; got != want {
 		t.Errorf("left are %q, want %q", got, want)
 	}
 }

@@ -206,7 +206,8 @@ func (n *nodes) join(addr string, d *decision) (*batcher, bool) {
 		b.rested = func() { n.release(addr, b) }
 		n.batchers[addr] = b
 	}
-	return b, b.join(d)
+	leave := b.join(d)
+	return b, leave
 }
 
 // release forgets a batcher that has nothing to do.
