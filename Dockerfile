@@ -35,4 +35,4 @@ COPY --from=server /server /server
 EXPOSE 8080
 ENTRYPOINT ["/server"]
 CMD ["serve"]
-HEALTHCHECK --interval=5s --timeout=3s --start-period=30s CMD ["/server", "healthcheck"]
+HEALTHCHECK --interval=5s --timeout=10s --start-period=30s CMD ["/server", "healthcheck"]

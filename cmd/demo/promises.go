@@ -169,26 +169,31 @@ func pause(ctx context.Context, length time.Duration) {
 	}
 }
 
-// sprayIsThrottled goes on to the first 429, and then looks whether more of it buys anything.
+// sprayIsThrottled goes on until all servers refuse, and then looks whether more of it buys anything.
 func (d *demo) sprayIsThrottled(ctx context.Context) (string, error) {
+	// Each credential is another, so a proxy spreads them over the servers: one that still admits meets one of so many.
+	const inARow = 20
 	edge, _ := api.BudgetNamed(api.BudgetEdge)
-	most := int(edge.Limit)*d.replicas + 1
-	for i := range most {
-		code, body, err := d.get(ctx, "/api/v1/me", "not.a.token")
+	most := int(edge.Limit) * d.replicas
+	admitted, refused := 0, 0
+	for i := 0; refused < inARow; i++ {
+		code, body, err := d.get(ctx, "/api/v1/me", fmt.Sprint("not.a.token-", i))
 		switch {
 		case err != nil:
 			return "", err
-		case code == http.StatusTooManyRequests && i > 0:
-			return d.afterTheLimit(ctx, i)
-		case code != http.StatusUnauthorized:
-			return "", fmt.Errorf("request %d: %d %s", i+1, code, body)
+		case code == http.StatusTooManyRequests && admitted > 0:
+			refused++
+		case code == http.StatusUnauthorized && admitted < most:
+			admitted, refused = admitted+1, 0
+		default:
+			return "", fmt.Errorf("after %d × 401 (%d servers may admit %d): %d %s", admitted, d.replicas, most, code, body)
 		}
 	}
-	return "", fmt.Errorf("none of %d was refused", most)
+	return d.afterTheLimit(ctx, admitted)
 }
 
 func (d *demo) afterTheLimit(ctx context.Context, admitted int) (string, error) {
-	note := fmt.Sprintf("%d × 401, then 429", admitted)
+	note := fmt.Sprintf("%d × 401, then 429 alone", admitted)
 	if d.metrics == "" {
 		return note + "; look-ups not counted: no -metrics", nil
 	}

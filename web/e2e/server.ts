@@ -1,5 +1,6 @@
 // Builds and starts one server for all end-to-end tests, on a free port, with a folder of its own for its data and a Redis
-// of its own for its counters. The variable SERVER_BINARY names one that is built already, with the page in it.
+// of its own for its counters. The variable SERVER_BINARY names one that is built already, with the page in it; SERVER_URL
+// one that runs already, for the smoke test alone: the others want more people and budgets than such a server may have left.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,6 +24,11 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const startWithin = 90_000;
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (process.env.SERVER_URL) {
+    project.provide('url', process.env.SERVER_URL);
+    project.provide('redis', { port: 0, pid: 0 });
+    return async () => {};
+  }
   const folder = mkdtempSync(join(tmpdir(), 'e2e-'));
   const binary = process.env.SERVER_BINARY ?? build(folder);
   const port = await freePort();

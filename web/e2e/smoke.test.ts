@@ -1,0 +1,32 @@
+// The least that must work wherever a server runs, behind whatever stands in front of it: scripts/compose-test runs this
+// file against the containers.
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { launch, openTab, signIn } from './browser';
+
+let browser: Awaited<ReturnType<typeof launch>>;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+
+afterAll(() => browser?.close());
+
+test('Root signs in, writes a task, finds it after loading the page again, and signs out', async () => {
+  const title = `Look around ${process.pid}`;
+  const { page, faults } = await openTab(browser, inject('url'));
+  page.setDefaultTimeout(100_000); // The machine may be busy with having started all this.
+  await signIn(page, 'Root');
+  await page.getByLabel('What is to be done?').fill(`${title} tomorrow at 9`);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Save the task' }).click();
+  const task = page.getByRole('checkbox', { name: title, exact: true });
+  await task.waitFor();
+  await page.reload();
+  await task.waitFor();
+  await page.getByRole('meter').first().waitFor();
+  await page.getByRole('banner').getByRole('button', { name: 'Root' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('link', { name: 'Sign in' }).waitFor();
+  await page.context().close();
+  expect(faults).toEqual([]);
+}, 300_000);
