@@ -40,6 +40,8 @@ type exchange struct {
 	cause error
 	// gone says that the caller had hung up when a failure was to be answered.
 	gone bool
+	// cut says that an answer that had begun was cut off.
+	cut bool
 	// keep says that the route's budgets are kept even if the server fails: the money is spent.
 	keep bool
 }
@@ -50,6 +52,9 @@ func (x *exchange) note(err error) {
 		x.cause = errors.Join(x.cause, err)
 	}
 }
+
+// hungUp says that the caller no longer waits.
+func hungUp(r *http.Request) bool { return errors.Is(r.Context().Err(), context.Canceled) }
 
 type exchangeKey struct{}
 

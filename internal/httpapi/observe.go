@@ -89,10 +89,13 @@ func (s *Server) logAccess(r *http.Request, x *exchange, rec *recorder, status i
 	if x.cause != nil {
 		attrs = append(attrs, slog.String("cause", x.cause.Error()))
 	}
+	if x.cut {
+		attrs = append(attrs, slog.Bool("cut_off", true))
+	}
 	switch {
 	case x.route == "/livez" || x.route == "/readyz": // Asked each second by whoever stands in front.
 		level = slog.LevelDebug
-	case status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError, x.cut && !x.gone:
 		level = slog.LevelError
 	}
 	s.Log.LogAttrs(r.Context(), level, "request", attrs...)
@@ -145,11 +148,13 @@ func (s *Server) recover(next http.Handler) http.Handler {
 				return
 			}
 			x := exchangeOf(r)
-			x.cause = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
-			if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			if err, ok := fault.(error); ok && errors.Is(err, http.ErrAbortHandler) { // Who does this has said why.
+				x.cut, x.gone = true, hungUp(r)
 				panic(http.ErrAbortHandler)
 			}
+			x.cause = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
 			if rec, ok := w.(*recorder); ok && rec.status != 0 {
+				x.cut = true
 				s.Log.ErrorContext(r.Context(), "panic in the middle of an answer", "cause", x.cause.Error())
 				panic(http.ErrAbortHandler)
 			}

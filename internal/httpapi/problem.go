@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -89,7 +88,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := failureOf(err)
 	x.cause = err
 	// A late body cancels the request too, but its caller waits. One who has gone may have gone half, and still read.
-	x.gone = errors.Is(r.Context().Err(), context.Canceled) && f.code != api.CodeRequestTimeout
+	x.gone = hungUp(r) && f.code != api.CodeRequestTimeout
 	problem := f.problem()
 	problem.Instance, problem.RequestID = r.URL.Path, x.id
 	writeProblem(w, problem)

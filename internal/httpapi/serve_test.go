@@ -160,6 +160,41 @@ func TestCausesAreJoined(t *testing.T) {
 	}
 }
 
+// An answer that has begun and cannot be ended is cut off, so that nobody takes it for whole. The log says why.
+func TestAnswersAreCutOff(t *testing.T) {
+	t.Parallel()
+	begin := func(c *call) {
+		c.gin.Header("Content-Length", "20000")
+		c.gin.String(http.StatusOK, strings.Repeat("x", 10_000))
+	}
+	for name, h := range map[string]handler{
+		"by its handler": func(c *call) error { begin(c); c.note(errors.New("disk full")); panic(http.ErrAbortHandler) },
+		"by a panic":     func(c *call) error { begin(c); panic("disk full") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, h)
+			server := httptest.NewServer(b.handler)
+			resp, err := http.Post(server.URL, "text/plain", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body, err := io.ReadAll(resp.Body); err == nil {
+				t.Errorf("the answer of %d bytes looks whole", len(body))
+			}
+			resp.Body.Close()
+			server.Close() // It waits until all is logged.
+			var line map[string]any
+			if err := json.Unmarshal(bytes.TrimSpace(b.log.Bytes()[bytes.LastIndexByte(bytes.TrimSpace(b.log.Bytes()), '\n')+1:]), &line); err != nil {
+				t.Fatal(err)
+			}
+			if line["msg"] != "request" || line["level"] != "ERROR" || line["cut_off"] != true || !strings.Contains(fmt.Sprint(line["cause"]), "disk full") {
+				t.Errorf("logged %v", line)
+			}
+		})
+	}
+}
+
 func read(c *call) error {
 	data, err := io.ReadAll(c.request().Body)
 	if err != nil {

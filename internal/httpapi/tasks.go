@@ -198,7 +198,7 @@ func (s *Server) tasksExport(c *call) error {
 		err = rows.Error()
 	}
 	if err != nil && c.gin.Writer.Written() {
-		c.cause = err
+		c.note(err)
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
