@@ -136,9 +136,8 @@ func (s *Server) subject(c *call) (*subject, error) {
 	}
 	if scope == api.ScopeSession {
 		return s.sessionSubject(c, id)
-	default:
-		return s.orgSubject(c, id)
 	}
+	return s.orgSubject(c, id)
 }
 
 // userSubject has the budgets of the person and of their organisation, which they share.
