@@ -172,6 +172,37 @@ test('a budget is explained, and forgotten with a reason', async () => {
   expect(server.asked.map(({ what }) => what)).toContain(`DELETE ${path}/tasks.export?reason=A%20mistake%20of%20ours`);
 });
 
+test('who was refused is listed apart from whom shadows would have refused, and leads to why', async () => {
+  const key = { budget: 'tasks.parse', per: 'user', id: alice.id, name: 'Alice Archer', overcounted: 0 };
+  const lastAt = '2026-11-29T09:00:00.000Z';
+  const items = [
+    { ...key, denied: 7, overcounted: 2, lastAt },
+    { ...key, budget: 'admin.heapdump', per: 'global', id: 'global', name: '', denied: 1, lastAt },
+  ];
+  const shadows = [{ ...key, wouldDeny: 4, lastAt }];
+  await open(
+    asRoot().on('GET /api/v1/admin/throttled', () => json({ since: lastAt, items, shadows })),
+    '/admin/throttled',
+  );
+  const refused = within(screen.getByRole('region', { name: 'Keys refused most' }));
+  expect(refused.getByText('5 to 7')).toBeTruthy();
+  expect(refused.getByRole('link', { name: 'Everyone together' }).getAttribute('href')).toBe(
+    '/admin/people?scope=global&id=global',
+  );
+  const shadow = within(screen.getByRole('region', { name: 'In shadow' }));
+  expect(shadow.getByText('Would have been refused').closest('div')?.textContent).toContain('4');
+});
+
+test('what everybody spends together is explained without an id to look up', async () => {
+  const server = asRoot().on('GET /api/v1/admin/limits/global/global', () =>
+    json({ scope: 'global', id: 'global', name: '', organisation: null, plan: '', budgets: [] }),
+  );
+  await open(server, '/admin/people');
+  fireEvent.change(screen.getByRole('combobox'), { target: { value: 'global' } });
+  await click('button', 'Explain');
+  expect(screen.getByRole('heading', { name: 'Everyone together' })).toBeTruthy();
+});
+
 test('a person is signed out everywhere with a reason', async () => {
   const server = asRoot()
     .on(`GET /api/v1/admin/limits/user/${alice.id}`, () =>

@@ -13,13 +13,14 @@ export type OverridePut = Schemas['OverridePut'];
 export type AdminReport = Schemas['AdminReport'];
 export type AuditEntry = Schemas['AuditEntry'];
 export type ThrottledKey = Schemas['ThrottledKey'];
+export type ShadowedKey = Schemas['ShadowedKey'];
 export type LimiterStatus = Schemas['LimiterStatus'];
 export type Explanation = Schemas['Explanation'];
 export type ExplainedBudget = Schemas['ExplainedBudget'];
 export type PersonRef = Schemas['PersonRef'];
 
 /** Whose budgets can be explained. */
-export const explainedScopes = ['user', 'organisation', 'address'] as const;
+export const explainedScopes = ['user', 'organisation', 'address', 'session', 'global'] as const;
 
 export type ExplainedScope = (typeof explainedScopes)[number];
 

@@ -10,6 +10,7 @@ import {
   type Explanation,
   explainedScopes,
   type OverrideScope,
+  overrideScopes,
   useAdmin,
 } from './api';
 import { ReasonDialog } from './dialog';
@@ -17,7 +18,10 @@ import { explainHref } from './links';
 import { Facts } from './list';
 import { newForm, OverrideDialog, overridable } from './overridedialog';
 
-/** What one person, organisation or address may spend, and why. */
+// The one id of the scope of everybody, which is its name too.
+const everyone = 'global';
+
+/** What one person, organisation, address or session may spend, or everybody together, and why. */
 export function PeoplePage() {
   const asked = useAsked();
   const admin = useAdmin();
@@ -64,10 +68,19 @@ function AskForm(asked: { scope: ExplainedScope; id: string }) {
       }}
     >
       <label>
-        Explain a
-        <select value={scope} onChange={(event) => setScope(event.target.value as ExplainedScope)}>
+        Explain
+        <select
+          value={scope}
+          onChange={(event) => {
+            setScope(event.target.value as ExplainedScope);
+            if (event.target.value === everyone) setId(everyone);
+            else if (id === everyone) setId('');
+          }}
+        >
           {explainedScopes.map((name) => (
-            <option key={name}>{name}</option>
+            <option key={name} value={name}>
+              {name === everyone ? 'everyone together' : name}
+            </option>
           ))}
         </select>
       </label>
@@ -75,6 +88,7 @@ function AskForm(asked: { scope: ExplainedScope; id: string }) {
         {scope === 'address' ? 'Address' : 'Id'}
         <input
           required
+          readOnly={scope === everyone}
           autoComplete="off"
           spellCheck={false}
           value={id}
@@ -93,7 +107,7 @@ type Open = { kind: 'override' | 'reset'; budget: string } | { kind: 'revoke' };
 function Explained({ of }: { of: Explanation }) {
   const [open, setOpen] = useState<Open | null>(null);
   const close = () => setOpen(null);
-  const name = of.name || of.id;
+  const name = of.name || (of.scope === everyone ? 'Everyone together' : of.id);
   const scope = of.scope as ExplainedScope;
   return (
     <section className="panel" aria-labelledby="explained">
@@ -158,7 +172,8 @@ interface RowProps {
 
 function BudgetRow({ budget, scope, onOpen }: RowProps) {
   const label = budgetLabelOfOthers(budget.name);
-  const canOverride = scope !== 'address' && overridable(scope).includes(budget.name);
+  const owner = overrideScopes.find((s) => s === scope);
+  const canOverride = owner !== undefined && overridable(owner).includes(budget.name);
   return (
     <>
       <div className="row between head">
