@@ -1,4 +1,5 @@
 import createClient, { type Client } from 'openapi-fetch';
+import { charges } from '../contract/budgets';
 import type { paths } from '../contract/schema';
 import type { Action } from './action';
 import { now } from './clock';
@@ -166,7 +167,7 @@ export class Api {
   private admit(route: RouteId): Ticket {
     try {
       const block = this.ledger.refusing(route, now());
-      if (block) throw localRefusal([block.budget], block.until, now());
+      if (block) throw localRefusal([block.budget], this.longest(route, block.until), now());
       return this.limiter.acquire(route);
     } catch (thrown) {
       const failure = asFailure(thrown);
@@ -174,6 +175,12 @@ export class Api {
       this.ledger.refused(failure);
       throw failure;
     }
+  }
+
+  // The mirror holds a unit a little longer than the server: the wait is the longer one, so that at its end the call leaves.
+  private longest(route: RouteId, until: number): number {
+    const waits = charges[route].map((name) => this.limiter.look(name)?.retry ?? 0);
+    return Math.max(until, ...waits.map((wait) => now() + wait));
   }
 
   // Every answer passes here: its headers keep the ledger current, and a refusal is remembered.

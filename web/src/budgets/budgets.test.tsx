@@ -26,6 +26,22 @@ test('at a budget’s end the page holds a call back by itself, and lets it leav
   expect(server.count(parses)).toBe(11);
 });
 
+test('the countdown is as long as the longest wait: at its end the call leaves, though the server had room before', async () => {
+  let left = 10;
+  const server = signedIn().on(parses, () => json(nothing, 200, { RateLimit: `"tasks.parse";r=${--left};t=50` }));
+  await open(server, '/budgets');
+  server.on('GET /api/v1/limits', () => new Promise<Response>(() => {}));
+  for (let i = 0; i < 10; i++) {
+    await click('button', 'Spend one');
+    await advance(1000);
+  }
+  await click('button', 'Spend one');
+  const waiting = screen.getByRole('button', { name: /^Spend one in \d+ s$/ });
+  await advance(Number(/\d+/.exec(waiting.textContent ?? '')?.[0]) * 1000 + 10);
+  await click('button', 'Spend one');
+  expect(server.count(parses)).toBe(11);
+});
+
 test('what the server says of other users of a budget counts too', async () => {
   const server = signedIn().on(parses, () => json(nothing, 200, { RateLimit: '"tasks.parse";r=0;t=7' }));
   await open(server, '/budgets');
