@@ -1,33 +1,15 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { launch, openTab, signIn, type Tab, tabOf } from './browser';
+// Signing in and out, and what people do with tasks.
+import type { Page } from 'playwright-core';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { eventually, pass, stop, wind } from './pageclock';
+import { Stage, shown, signIn } from './stage';
 
-const url = inject('url');
-let browser: Browser;
-let tab: Tab;
+const stage = new Stage();
 let page: Page;
-
-beforeAll(async () => {
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser?.close();
-});
-
-beforeEach(async () => {
-  tab = await openTab(browser, url);
-  page = tab.page;
-});
-
-afterEach(async () => {
-  await page.context().close();
-  expect(tab.faults).toEqual([]);
-});
 
 // A name that no other test uses.
 let serial = 0;
-const unique = (name: string) => `${name} ${process.pid}-${++serial}`;
+const unique = (name: string) => `${name} ${++serial}`;
 
 const checkbox = (name: string) => page.getByRole('checkbox', { name, exact: true });
 
@@ -39,6 +21,10 @@ async function add(text: string): Promise<void> {
 }
 
 describe('signing in and out', () => {
+  beforeEach(async () => {
+    page = await stage.openAfresh();
+  });
+
   test('a visitor signs in, sees who they are, and signs out', async () => {
     await signIn(page, 'Alice Archer');
     await page.getByRole('button', { name: 'Alice Archer' }).click();
@@ -49,22 +35,19 @@ describe('signing in and out', () => {
   });
 
   test('signing out everywhere ends the other browser’s session too, and what it typed is kept', async () => {
-    const other = await openTab(browser, url);
-    await signIn(page, 'Dave Dyer');
-    await signIn(other.page, 'Dave Dyer');
+    const other = await stage.openAfresh();
+    await Promise.all([page, other].map((each) => signIn(each, 'Dave Dyer')));
     await page.getByRole('button', { name: 'Dave Dyer' }).click();
     await page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await page.getByRole('link', { name: 'Sign in' }).waitFor();
 
-    await other.page.getByLabel('What is to be done?').fill('Water the plants');
-    await other.page.keyboard.press('Enter');
-    await other.page.getByText('Your session has ended.').first().waitFor();
-    await other.page.getByRole('link', { name: 'Sign in again' }).first().click();
-    await other.page.getByText('Dave Dyer').first().click();
-    await other.page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
-    expect(await other.page.getByLabel('What is to be done?').inputValue()).toBe('Water the plants');
-    expect(other.faults).toEqual([]);
-    await other.page.context().close();
+    await other.getByLabel('What is to be done?').fill('Water the plants');
+    await other.keyboard.press('Enter');
+    await other.getByText('Your session has ended.').first().waitFor();
+    await other.getByRole('link', { name: 'Sign in again' }).first().click();
+    await other.getByText('Dave Dyer').first().click();
+    await other.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
+    expect(await other.getByLabel('What is to be done?').inputValue()).toBe('Water the plants');
   });
 
   test('a sign-in that failed says why, once', async () => {
@@ -76,16 +59,11 @@ describe('signing in and out', () => {
   });
 });
 
-// Gives the test the tab of somebody who is signed in, instead of a stranger's.
-async function be(person: string, path = '/'): Promise<void> {
-  await page.context().close();
-  tab = await tabOf(browser, url, person);
-  page = tab.page;
-  await page.goto(path);
-}
-
 describe('tasks', () => {
-  beforeEach(() => be('Alice Archer'));
+  beforeEach(async () => {
+    page = await stage.open('Alice Archer');
+    await page.goto('/');
+  });
 
   test('three come from one text, one of them put right first', async () => {
     const [dentist, plants, milk] = [unique('Call the dentist'), unique('Water the plants'), unique('Buy milk')];
@@ -116,27 +94,14 @@ describe('tasks', () => {
     await page.keyboard.type(' today');
     await page.keyboard.press('Enter');
     await checkbox(`${name} today`).waitFor();
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe(`Edit ${name} today`);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.textContent), { timeout: 100_000 })
+      .toBe(`Edit ${name} today`);
 
     await checkbox(`${name} today`).check();
     await page.getByRole('radio', { name: 'Done' }).check();
     await checkbox(`${name} today`).waitFor();
     expect(await checkbox(`${name} today`).isChecked()).toBe(true);
-  });
-
-  test('one is deleted and taken back, then deleted for good', async () => {
-    const name = unique('Paint the fence');
-    await add(name);
-    await page.getByRole('button', { name: `Delete ${name}` }).click();
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await checkbox(name).waitFor();
-
-    await page.getByRole('button', { name: `Delete ${name}` }).click();
-    const sent = page.waitForResponse((response) => response.request().method() === 'DELETE');
-    expect((await sent).status()).toBe(204);
-    await page.reload();
-    await page.getByRole('checkbox').first().waitFor();
-    expect(await checkbox(name).count()).toBe(0);
   });
 
   test('all are exported as a file', async () => {
@@ -164,30 +129,40 @@ describe('tasks', () => {
   });
 });
 
-describe('budgets', () => {
-  beforeEach(() => be('Carol Carter'));
-
-  test('fall with every call, without asking for them', async () => {
-    const meter = page.getByRole('meter', { name: 'Reading free text' });
-    await meter.waitFor();
-    const before = Number(await meter.getAttribute('aria-valuenow'));
-    await page.route('**/api/v1/limits', () => {}); // Asking for it has no answer from now on.
-    await page.getByLabel('What is to be done?').fill('Feed the cat');
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Save the task' }).waitFor();
-    expect(Number(await meter.getAttribute('aria-valuenow'))).toBe(before - 1);
+test('a delete waits five seconds in the browser: till then it can be taken back, and then it is for good', async () => {
+  page = await stage.openAfresh('Alice Archer');
+  await wind(page);
+  await page.goto('/');
+  const name = unique('Paint the fence');
+  await add(name);
+  await stop(page);
+  const deletes: number[] = [];
+  page.on('response', (response) => {
+    if (response.request().method() === 'DELETE') deletes.push(response.status());
   });
-
-  test('that are spent refuse calmly: the button waits, the rest goes on', async () => {
-    const spend = () => fetch('/api/v1/tasks/export', { cache: 'no-store' }).then((response) => response.status);
-    let status = 200;
-    while (status === 200) status = await page.evaluate(spend);
-    expect(status).toBe(429);
-    await page.getByRole('button', { name: 'Export CSV' }).click();
-    await page.getByText('Exports is spent for now.').waitFor();
-    const button = page.getByRole('button', { name: /^Export in \d+ s$/ });
-    expect(await button.isDisabled()).toBe(true);
-    expect(await page.getByRole('meter', { name: 'Exports' }).getAttribute('aria-valuenow')).toBe('0');
-    await add(unique('Feed the dog'));
+  let sent = 0;
+  page.on('request', (request) => {
+    if (request.method() === 'DELETE') sent++;
   });
+  const remove = async () => {
+    await page.getByRole('button', { name: `Delete ${name}` }).click();
+    await eventually(page, () => page.getByText(`Deleted “${name}”`).isVisible(), true);
+    await pass(page, 4_900);
+    expect(sent).toBe(0);
+  };
+
+  await remove();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await eventually(page, () => checkbox(name).isVisible(), true);
+  await pass(page, 10_000);
+  expect(sent).toBe(0);
+
+  await remove();
+  await pass(page, 100);
+  await eventually(page, () => deletes, [204]);
+  page = await stage.open('Alice Archer');
+  await page.goto('/');
+  await shown(page);
+  await page.getByRole('checkbox').or(page.getByText('Nothing is open.')).first().waitFor();
+  expect(await checkbox(name).count()).toBe(0);
 });

@@ -1,28 +1,21 @@
 // Every page, in both themes and at two widths: accessible, within its width, and there again after a reload.
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
 import { pagePaths } from '../src/app/paths';
-import { expectAccessible, expectNoOverflow, launch, shown, type Tab, tabOf } from './browser';
+import { expectNoOverflow, violations } from './rules';
 import { type Scene, scenes } from './scenes';
+import { Stage, shown } from './stage';
 
-const url = inject('url');
-let browser: Browser;
-const tabs = new Map<string, Tab>();
+const stage = new Stage();
 
-beforeAll(async () => {
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser?.close();
-});
-
-async function visit({ person, open }: Scene): Promise<Tab> {
-  const tab = tabs.get(person) ?? (await tabOf(browser, url, person));
-  tabs.set(person, tab);
-  await open(tab.page);
-  await shown(tab.page);
-  return tab;
+// One page for all scenes of a person: it has the app loaded, and axe. Motion is reduced, so that colours are at once what
+// they will be.
+async function visit({ person, open }: Scene): Promise<Page> {
+  const page = await stage.keep(person);
+  await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' });
+  await open(page);
+  await shown(page);
+  return page;
 }
 
 test('there is a scene of every page', () => {
@@ -31,7 +24,7 @@ test('there is a scene of every page', () => {
 });
 
 test.each(scenes)('$name', async (scene) => {
-  const { page, faults } = await visit(scene);
+  const page = await visit(scene);
   for (const [colorScheme, width] of [
     ['light', 1280],
     ['light', 390],
@@ -41,7 +34,15 @@ test.each(scenes)('$name', async (scene) => {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 844 });
     await expectNoOverflow(page);
-    if ((colorScheme === 'light') === (width === 1280)) await expectAccessible(page);
+    if ((colorScheme === 'light') === (width === 1280)) expect(await violations(page)).toEqual([]);
   }
-  expect(faults).toEqual([]);
+});
+
+test('each is there after a reload', async () => {
+  const page = await stage.open('Root');
+  for (const path of pagePaths) {
+    await page.goto(path, { waitUntil: 'commit' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await page.getByText('There is nothing here').count(), path).toBe(0);
+  }
 });

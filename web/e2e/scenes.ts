@@ -1,12 +1,13 @@
 // What there is to see: each page of the app with something on it. The tests hold each to the rules, and
 // `make screenshots` takes its picture.
 import type { Page } from 'playwright-core';
+import { goTo, type Person } from './stage';
 
 export interface Scene {
   name: string;
   path: string;
   /** Who looks; empty for a visitor. */
-  person: string;
+  person: Person | '';
   open: (page: Page) => Promise<void>;
 }
 
@@ -35,7 +36,7 @@ const admin = (name: string, path: string, waitFor: (page: Page) => Promise<void
   path,
   person: 'Root',
   open: async (page) => {
-    await page.goto(path);
+    await goTo(page, path);
     await waitFor(page);
   },
 });
@@ -46,7 +47,7 @@ export const scenes: Scene[] = [
     path: '/',
     person: '',
     open: async (page) => {
-      await page.goto('/');
+      await goTo(page, '/');
       await page.getByRole('meter').first().waitFor();
     },
   },
@@ -55,7 +56,7 @@ export const scenes: Scene[] = [
     path: '/docs',
     person: '',
     open: async (page) => {
-      await page.goto('/docs');
+      await goTo(page, '/docs');
       await page.locator('.opblock-summary-control').filter({ hasText: 'tasks/parse' }).click();
       await page.getByRole('button', { name: 'Try it out' }).click();
     },
@@ -65,7 +66,7 @@ export const scenes: Scene[] = [
     path: '/',
     person: 'Carol Carter',
     open: async (page) => {
-      await page.goto('/');
+      await goTo(page, '/');
       await save(page);
       await page.getByRole('checkbox').first().waitFor();
     },
@@ -75,7 +76,7 @@ export const scenes: Scene[] = [
     path: '/',
     person: 'Carol Carter',
     open: async (page) => {
-      await page.goto('/');
+      await goTo(page, '/');
       await page.getByLabel('What is to be done?').fill(text);
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: 'Save 3 tasks' }).waitFor();
@@ -86,7 +87,7 @@ export const scenes: Scene[] = [
     path: '/',
     person: 'Carol Carter',
     open: async (page) => {
-      await page.goto('/');
+      await goTo(page, '/');
       await page
         .getByRole('button', { name: /^Report / })
         .first()
@@ -99,7 +100,7 @@ export const scenes: Scene[] = [
     path: '/',
     person: 'Carol Carter',
     open: async (page) => {
-      await page.goto('/');
+      await goTo(page, '/');
       await page.getByRole('button', { name: 'Carol Carter' }).click();
       await page.getByRole('button', { name: 'Sign out everywhere' }).waitFor();
     },
@@ -110,13 +111,11 @@ export const scenes: Scene[] = [
     person: 'Carol Carter',
     // To the end of a budget, where the page holds a call back.
     open: async (page) => {
-      await page.goto('/budgets');
+      await goTo(page, '/budgets');
       const button = page.getByRole('button', { name: 'Spend one', exact: true });
-      const held = page.getByText(/so this page did not even ask/);
-      for (let presses = 0; presses < 40 && !(await held.isVisible()); presses++) {
-        if (await button.isVisible()) await button.click();
-      }
-      await held.waitFor();
+      const spent = page.getByRole('button', { name: /^Spend one in (\d\d s|1 min)/ }); // For a minute, and not for a second.
+      for (await button.waitFor(); !(await spent.isVisible()); await button.or(spent).waitFor()) await button.click();
+      await page.getByText(/so this page did not even ask/).waitFor();
     },
   },
   admin('organisations', '/admin', (page) =>
@@ -130,7 +129,7 @@ export const scenes: Scene[] = [
     path: '/admin/overrides',
     person: 'Root',
     open: async (page) => {
-      await page.goto('/admin/overrides');
+      await goTo(page, '/admin/overrides');
       await page.getByRole('button', { name: 'New override' }).click();
       await page.getByRole('dialog').waitFor();
     },
@@ -140,7 +139,7 @@ export const scenes: Scene[] = [
     path: '/admin/overrides',
     person: 'Root',
     open: async (page) => {
-      await page.goto('/admin/overrides');
+      await goTo(page, '/admin/overrides');
       const me = await call<{ id: string; organisation: { id: string } }>(page, 'GET', 'me');
       await call(page, 'PUT', `admin/overrides/user/${me.id}/tasks.export`, {
         limit: 40,
@@ -163,9 +162,9 @@ export const scenes: Scene[] = [
     path: '/admin/people',
     person: 'Root',
     open: async (page) => {
-      await page.goto('/admin/people');
+      await goTo(page, '/admin/people');
       const { id } = await call<{ id: string }>(page, 'GET', 'me');
-      await page.goto(`/admin/people?scope=user&id=${id}`);
+      await goTo(page, `/admin/people?scope=user&id=${id}`);
       await page.getByRole('heading', { name: 'Root', exact: true }).waitFor();
     },
   },
@@ -175,7 +174,7 @@ export const scenes: Scene[] = [
     person: 'Root',
     // More in a second than the burst allows.
     open: async (page) => {
-      await page.goto('/admin/throttled');
+      await goTo(page, '/admin/throttled');
       const draft = { text: 'Buy milk', timezone: 'UTC' };
       await Promise.all(Array.from({ length: 6 }, () => call(page, 'POST', 'tasks/parse', draft)));
       await page.reload();
@@ -187,7 +186,7 @@ export const scenes: Scene[] = [
     path: '/admin/reports',
     person: 'Root',
     open: async (page) => {
-      await page.goto('/admin/reports');
+      await goTo(page, '/admin/reports');
       const task = await call<{ id: string }>(page, 'POST', 'tasks', { title: 'Get rich with these three tricks' });
       const reason = 'This is advertising, and no task of ours.\nThe same was posted twice last week.';
       await call(page, 'POST', 'reports', { taskId: task.id, reason });
@@ -200,7 +199,7 @@ export const scenes: Scene[] = [
     path: '/admin/process',
     person: 'Root',
     open: async (page) => {
-      await page.goto('/admin/process');
+      await goTo(page, '/admin/process');
       await page.getByRole('button', { name: 'Get the stacks' }).click();
       await page.getByLabel('Reason, for the audit').fill('To see what it waits for');
       await page.getByRole('dialog').getByRole('button', { name: 'Get the stacks' }).click();

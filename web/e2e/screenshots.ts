@@ -1,22 +1,20 @@
 // Takes a picture of each scene, in both themes and at two widths, into screenshots/.
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, inject, test } from 'vitest';
-import { launch, shown, tabOf } from './browser';
+import { beforeAll, test } from 'vitest';
 import { scenes } from './scenes';
+import { Stage, shown } from './stage';
 
 const folder = fileURLToPath(new URL('../screenshots/', import.meta.url));
-let browser: Awaited<ReturnType<typeof launch>>;
+const stage = new Stage();
 
-beforeAll(async () => {
+beforeAll(() => {
   mkdirSync(folder, { recursive: true });
-  browser = await launch();
 });
 
-afterAll(() => browser?.close());
-
 test.each(scenes)('$name', async ({ name, person, open }) => {
-  const { page } = await tabOf(browser, inject('url'), person, { reducedMotion: 'reduce' });
+  const page = await stage.openAfresh(person || undefined);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
   await open(page);
   await shown(page);
   await page.mouse.move(0, 0); // Nothing is to look pointed at.
@@ -33,5 +31,4 @@ test.each(scenes)('$name', async ({ name, person, open }) => {
       });
     }
   }
-  await page.context().close();
 });
