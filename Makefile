@@ -8,7 +8,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 
 TOOL := go tool -modfile=tools.mod
 URL ?= http://localhost:8080
-WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' 2>/dev/null)
+WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/e2e/*' -not -path 'web/screenshots/*' 2>/dev/null)
 
 .PHONY: help
 help: ## List these commands
@@ -53,10 +53,11 @@ dev: web/node_modules/.package-lock.json ## Serve http://localhost:5173 while wo
 	@set -a; if [ -f .env ]; then . ./.env; fi; cd web && exec npm run --silent dev
 
 .PHONY: test
-test: ## Run every test but make e2e's: Go with the race detector, then the web page's
-	@bash scripts/setup go compiler postgresql redis node
+test: ## Run every test: Go with the race detector, the web page's, and the page in a browser
+	@bash scripts/setup go compiler postgresql redis node chromium
 	go test -race -timeout 20m ./...
 	@$(MAKE) --no-print-directory test-web
+	@$(MAKE) --no-print-directory e2e
 
 .PHONY: test-web
 test-web: web/node_modules/.package-lock.json ## Run the web page's tests alone
@@ -73,7 +74,7 @@ soak: ## Call two servers through the proxy while what they stand on is killed, 
 	go test ./internal/app -tags soak -run TestSoak -count=1 -v -timeout 60m -soak-for $(or $(FOR),5m) -soak-clients $(or $(CLIENTS),200)
 
 .PHONY: e2e
-e2e: web/node_modules/.package-lock.json ## Drive the web page with a real browser against a real server
+e2e: web/node_modules/.package-lock.json ## Drive the web page with a real browser against real servers
 	@bash scripts/setup go node postgresql redis chromium
 	cd web && npm run e2e
 
