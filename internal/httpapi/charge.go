@@ -70,17 +70,18 @@ func (s *Server) ask(budget string, p payer, cost int64) ratelimit.Ask {
 			ask.Group = string(per) + " " + ask.ID
 		}
 	}
-	ask.Subject = p.subject(budget, user, org)
+	ask.Subject = p.subject(budget, per, user, org)
 	return ask
 }
 
-// subject is whose overrides apply. Nobody's at the edge: it must not cost a look-up, and the budgets there have none.
-func (p *payer) subject(budget, user, org string) ratelimit.Subject {
-	s := ratelimit.Subject{Plan: p.plan}
-	if budget == api.BudgetEdge || budget == api.BudgetEdgeCaller {
+// subject is whose plan and overrides apply, as overridable says. Nobody's at the edge, where it must not cost a look-up, nor
+// where the counter is shared beyond organisations: whoever calls must not change what it holds for others.
+func (p *payer) subject(budget string, per api.Per, user, org string) ratelimit.Subject {
+	if budget == api.BudgetEdge || budget == api.BudgetEdgeCaller || slotOf(per) != string(api.PerOrganisation) {
 		return ratelimit.Subject{}
 	}
-	if p.userID != uuid.Nil {
+	s := ratelimit.Subject{Plan: p.plan}
+	if p.userID != uuid.Nil && per != api.PerOrganisation {
 		s.User = user
 	}
 	if p.orgID != uuid.Nil {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/ratelimit"
 	"example.com/gatehouse/internal/ratelimit/ratelimittest"
@@ -73,6 +75,26 @@ func TestOverrideFaultsByTheSettingsOfNow(t *testing.T) {
 		}
 		if c.want != "" && got != "override of user alice: "+c.budget+" "+shown || c.want == "" && got != "" {
 			t.Errorf("%s: the log says %q", c.budget, got)
+		}
+	}
+}
+
+// What is said to be ignored is: of a budget that cannot be changed for a plan, an organisation or a user, theirs does not
+// apply, whoever calls. Of all others it does.
+func TestOnlyWhatIsOverridableApplies(t *testing.T) {
+	t.Parallel()
+	s := &Server{budgets: map[string]api.Budget{}}
+	s.Budgets = api.Budgets()
+	for _, b := range s.Budgets {
+		s.budgets[b.Name] = b
+	}
+	caller := payer{userID: uuid.New(), orgID: uuid.New(), sessionID: uuid.New(), plan: "gold", address: "192.0.2.1"}
+	for _, b := range s.Budgets {
+		of := s.ask(b.Name, caller, 1).Subject
+		for scope, id := range map[api.Scope]string{api.ScopePlan: of.Plan, api.ScopeOrganisation: of.Organisation, api.ScopeUser: of.User} {
+			if why := s.overridable(scope, b.Name); (why == "") != (id != "") {
+				t.Errorf("%s of the %s %q applies, and that it cannot be changed is said as %q", b.Name, scope, id, why)
+			}
 		}
 	}
 }
