@@ -63,6 +63,7 @@ type composeFile struct {
 		Restart     string            `yaml:"restart"`
 		Profiles    []string          `yaml:"profiles"`
 		Volumes     []string          `yaml:"volumes"`
+		Tmpfs       []string          `yaml:"tmpfs"`
 		Healthcheck struct {
 			Test []string `yaml:"test"`
 		} `yaml:"healthcheck"`
@@ -103,6 +104,9 @@ func TestCompose(t *testing.T) {
 	}
 	if !slices.Contains(services["postgres"].Volumes, "postgres:/var/lib/postgresql") {
 		t.Errorf("PostgreSQL 18 keeps its files below /var/lib/postgresql, and the volumes are %q", services["postgres"].Volumes)
+	}
+	if !slices.Contains(services["redis"].Tmpfs, "/data") {
+		t.Error("Redis leaves a volume without a name behind, which its image has at /data")
 	}
 	for name, s := range services {
 		for other, wait := range s.DependsOn {
