@@ -60,7 +60,8 @@ test('the dashboard shows a flood, an outage and the recovery', async () => {
 /** Runs a server through it all; answers where Prometheus is, when it began, and what was when since then. */
 async function record(folder: string, running: ChildProcess[]) {
   const [redisPort, port, adminPort, prometheusPort] = await Promise.all([1, 2, 3, 4].map(freePort));
-  let redis = await startRedis(Number(redisPort));
+  const redis = await startRedis(Number(redisPort));
+  running.push(redis);
   const url = `http://127.0.0.1:${port}`;
   const binary = join(folder, 'server');
   execFileSync('go', ['build', '-buildvcs=false', '-o', binary, './cmd/server'], { cwd: root, stdio: 'inherit' });
@@ -101,8 +102,7 @@ async function record(folder: string, running: ChildProcess[]) {
   await sleep(30);
   await end(redis);
   await during('Redis away', 30);
-  redis = await startRedis(Number(redisPort));
-  running.push(redis);
+  running.push(await startRedis(Number(redisPort)));
   await sleep(30);
   calm = false;
   await usual;
