@@ -160,18 +160,23 @@ func (r *row) apply(setting *ratelimit.Setting, source string) error {
 // passOver tells once of a row that does not apply.
 func (b *Book) passOver(r passedRow, err error) {
 	b.mu.RLock()
-	told := b.passed[r]
+	told := b.told(r)
 	b.mu.RUnlock()
 	if told {
-		return // As at each request that it would apply to.
+		return // As at each request that it would apply to, which must not wait for others.
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.cfg.PassedOver == nil || b.passed[r] || len(b.passed) >= maxPassed {
+	if b.told(r) {
 		return
 	}
 	b.passed[r] = true
 	b.cfg.PassedOver(r.scope, r.id, r.budget, err)
+}
+
+// told says that nothing more is to be told of a row. It wants the lock.
+func (b *Book) told(r passedRow) bool {
+	return b.cfg.PassedOver == nil || b.passed[r] || len(b.passed) >= maxPassed
 }
 
 // Forget has a subject read anew at its next request.
