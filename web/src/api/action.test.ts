@@ -18,6 +18,16 @@ test.each([
   expect(action.keyFor({ title })).not.toBe(key);
 });
 
+test('what is true for a minute is asked for anew after that', () => {
+  let at = 5_000;
+  const action = new Action(60_000, () => at);
+  const key = action.keyFor('Call Ann in an hour');
+  at += 59_999;
+  expect(action.keyFor('Call Ann in an hour')).toBe(key);
+  at += 1;
+  expect(action.keyFor('Call Ann in an hour')).not.toBe(key);
+});
+
 test('two actions never share a key, though their content is the same', () => {
   expect(new Action().keyFor('x')).not.toBe(new Action().keyFor('x'));
 });

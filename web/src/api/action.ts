@@ -4,12 +4,20 @@
  * the server takes a key for one content only.
  */
 export class Action {
-  private tried: { content: string; key: string } | null = null;
+  private tried: { content: string; key: string; at: number } | null = null;
+
+  /** An answer that is true only for so long is asked for anew after that, on the clock that people read. */
+  constructor(
+    private readonly trueForMs = Number.POSITIVE_INFINITY,
+    private readonly now = () => Date.now(),
+  ) {}
 
   /** The key to send a content with. */
   keyFor(content: unknown): string {
     const text = JSON.stringify(content);
-    if (this.tried?.content !== text) this.tried = { content: text, key: newKey() };
+    if (this.tried?.content !== text || this.now() - this.tried.at >= this.trueForMs) {
+      this.tried = { content: text, key: newKey(), at: this.now() };
+    }
     return this.tried.key;
   }
 

@@ -11,13 +11,15 @@ import { timeZone } from './entry';
 
 // What was typed outlives a reload and a new sign-in, though not the tab.
 const kept = 'quick-add';
+// "In an hour" is another time after this long, so that the reading whose answer was lost is of no use any more.
+const trueForMs = 60_000;
 
 /** Free text in, drafts to look over, tasks out. */
 export function QuickAdd() {
   const api = useApi();
   const [text, setText] = useKeptText();
   const input = useRef<HTMLTextAreaElement>(null);
-  const [action] = useState(() => new Action());
+  const [action] = useState(() => new Action(trueForMs));
   const reading = useMutation({
     mutationFn: async (source: string): Promise<ParseResult & { source: string }> => {
       return { ...(await api.parse(action, source, timeZone())), source };
