@@ -21,7 +21,7 @@ func TestMakeTestRunsEveryTest(t *testing.T) {
 	if needs == nil {
 		t.Fatal("make test sets nothing up")
 	}
-	for _, need := range strings.Fields(needs[1]) {
+	for need := range strings.FieldsSeq(needs[1]) {
 		if !slices.Contains(ready, need) {
 			t.Errorf(".ci/run does not set up %s, which make test needs", need)
 		}
