@@ -7,17 +7,17 @@ const stage = new Stage();
 
 test('an override is listed, removed, and in the audit', async () => {
   const alice = await idOf(await stage.open('Alice Archer'));
-  await asRoot(stage, 'PUT', `overrides/user/${alice}/tasks.export`, {
-    limit: 40,
+  await asRoot(stage, 'PUT', `overrides/user/${alice}/user`, {
+    limit: 400,
     enforce: true,
     reason: 'For a while',
   });
   const root = await stage.open('Root');
   await root.goto('/admin/overrides');
   await root.getByText('For a while').first().waitFor();
-  await root.getByRole('button', { name: 'Remove Exports of Alice Archer' }).click();
+  await root.getByRole('button', { name: 'Remove All requests of Alice Archer' }).click();
   await giveReason(root, 'Remove override');
-  await root.getByRole('button', { name: 'Remove Exports of Alice Archer' }).waitFor({ state: 'hidden' });
+  await root.getByRole('button', { name: 'Remove All requests of Alice Archer' }).waitFor({ state: 'hidden' });
   await root.goto('/admin/audit');
   await root.getByText('admin.overrides.delete').first().waitFor();
 });
@@ -25,7 +25,9 @@ test('an override is listed, removed, and in the audit', async () => {
 test('whoever is signed out by an administrator is told, and keeps what they typed', async () => {
   const bob = await stage.openAfresh();
   await signIn(bob, 'Bob Baker');
+  // example:begin
   await bob.getByLabel('What is to be done?').fill('Water the plants');
+  // example:end
   await bob.getByRole('link', { name: 'Budgets', exact: true }).click();
   await bob.getByRole('meter', { name: 'All your requests', exact: true }).waitFor();
 
@@ -34,8 +36,10 @@ test('whoever is signed out by an administrator is told, and keeps what they typ
   await root.getByRole('button', { name: 'Sign this person out' }).click();
   await giveReason(root, 'Sign out everywhere');
   await bob.getByText('Your session has ended.').waitFor();
+  // example:begin
   await bob.getByRole('link', { name: 'Tasks', exact: true }).click();
   expect(await bob.getByLabel('What is to be done?').inputValue()).toBe('Water the plants');
+  // example:end
   expect((await bob.request.get('/api/v1/me')).status()).toBe(401);
 });
 

@@ -13,11 +13,15 @@ test('Redis is killed in the middle of a session, and nothing breaks', async () 
   redis.kill();
 
   await down.waitFor();
+  await page.getByRole('button', { name: 'Spend one', exact: true }).click();
+  await page.getByRole('button', { name: 'Spend one', exact: true, disabled: false }).waitFor();
+  // example:begin
   await page.getByRole('link', { name: 'Tasks', exact: true }).click();
   await page.getByLabel('What is to be done?').fill('Look after the counters');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Save the task' }).click();
   await page.getByRole('checkbox', { name: 'Look after the counters' }).check();
+  // example:end
   expect(await page.getByRole('alert').count()).toBe(0);
   await root.goto('/admin/limiter');
   await root.getByText('lets requests through now').first().waitFor();

@@ -3,7 +3,8 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { pagePaths } from '../src/app/paths';
 import { expectNoOverflow, violations } from './rules';
-import { type Scene, scenes } from './scenes';
+import type { Scene } from './scene';
+import { scenes } from './scenes';
 import { Stage, shown } from './stage';
 
 const stage = new Stage();

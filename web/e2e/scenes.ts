@@ -1,35 +1,10 @@
 // What there is to see: each page of the app with something on it. The tests hold each to the rules, and
 // `make screenshots` takes its picture.
 import type { Page } from 'playwright-core';
-import { goTo, type Person } from './stage';
-
-export interface Scene {
-  name: string;
-  path: string;
-  /** Who looks; empty for a visitor. */
-  person: Person | '';
-  open: (page: Page) => Promise<void>;
-}
-
-const text = 'Call the dentist tomorrow at 9 #health !high\nBuy milk\nWater the plants on Friday #home';
-
-async function save(page: Page): Promise<void> {
-  await page.getByLabel('What is to be done?').fill(text);
-  await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: /^Save \d tasks$/ }).click();
-  await page.getByRole('button', { name: /^Save \d tasks$/ }).waitFor({ state: 'detached' });
-}
-
-// Calls a route as the page does, with the session of whoever looks; gives the answer's body.
-function call<T>(page: Page, method: string, path: string, body?: object): Promise<T> {
-  return page.evaluate(
-    async ([verb, where, text]) => {
-      const headers = { 'Content-Type': 'application/json' };
-      return (await fetch(`/api/v1/${where}`, { method: verb, headers, ...(text ? { body: text } : {}) })).json();
-    },
-    [method, path, body ? JSON.stringify(body) : ''] as const,
-  );
-}
+import { expect } from 'vitest';
+import { call, type Scene } from './scene';
+import { goTo } from './stage';
+import { taskScenes } from './taskscenes'; // example:line
 
 const admin = (name: string, path: string, waitFor: (page: Page) => Promise<void>): Scene => ({
   name,
@@ -42,6 +17,7 @@ const admin = (name: string, path: string, waitFor: (page: Page) => Promise<void
 });
 
 export const scenes: Scene[] = [
+  ...taskScenes, // example:line
   {
     name: 'signed out',
     path: '/',
@@ -57,42 +33,8 @@ export const scenes: Scene[] = [
     person: '',
     open: async (page) => {
       await goTo(page, '/docs');
-      await page.locator('.opblock-summary-control').filter({ hasText: 'tasks/parse' }).click();
+      await page.locator('.opblock-summary-control').filter({ hasText: 'orgs/{id}/plan' }).click();
       await page.getByRole('button', { name: 'Try it out' }).click();
-    },
-  },
-  {
-    name: 'tasks',
-    path: '/',
-    person: 'Carol Carter',
-    open: async (page) => {
-      await goTo(page, '/');
-      await save(page);
-      await page.getByRole('checkbox').first().waitFor();
-    },
-  },
-  {
-    name: 'drafts',
-    path: '/',
-    person: 'Carol Carter',
-    open: async (page) => {
-      await goTo(page, '/');
-      await page.getByLabel('What is to be done?').fill(text);
-      await page.keyboard.press('Enter');
-      await page.getByRole('button', { name: 'Save 3 tasks' }).waitFor();
-    },
-  },
-  {
-    name: 'report',
-    path: '/',
-    person: 'Carol Carter',
-    open: async (page) => {
-      await goTo(page, '/');
-      await page
-        .getByRole('button', { name: /^Report / })
-        .first()
-        .click();
-      await page.getByRole('dialog').waitFor();
     },
   },
   {
@@ -141,7 +83,7 @@ export const scenes: Scene[] = [
     open: async (page) => {
       await goTo(page, '/admin/overrides');
       const me = await call<{ id: string; organisation: { id: string } }>(page, 'GET', 'me');
-      await call(page, 'PUT', `admin/overrides/user/${me.id}/tasks.export`, {
+      await call(page, 'PUT', `admin/overrides/user/${me.id}/user`, {
         limit: 40,
         enforce: false,
         expiresAt: new Date(Date.now() + 7 * 86_400_000).toISOString(),
@@ -172,26 +114,18 @@ export const scenes: Scene[] = [
     name: 'throttled',
     path: '/admin/throttled',
     person: 'Root',
-    // More in a second than the burst allows.
+    // A budget of nothing, until somebody was refused by it.
     open: async (page) => {
       await goTo(page, '/admin/throttled');
-      const draft = { text: 'Buy milk', timezone: 'UTC' };
-      await Promise.all(Array.from({ length: 6 }, () => call(page, 'POST', 'tasks/parse', draft)));
+      const { id } = await call<{ id: string }>(page, 'GET', 'me');
+      const override = `admin/overrides/user/${id}/user`;
+      await call(page, 'PUT', override, { limit: 0, enforce: true, reason: 'To be refused' });
+      const code = async () => (await call<{ code?: string }>(page, 'GET', 'org')).code;
+      await expect.poll(code, { interval: 250, timeout: 100_000 }).toBe('RATE_LIMIT_EXCEEDED');
+      await call(page, 'DELETE', `${override}?reason=It+was`);
+      await expect.poll(code, { interval: 250, timeout: 100_000 }).toBe(undefined);
       await page.reload();
-      await page.getByText('Reading, each second').first().waitFor();
-    },
-  },
-  {
-    name: 'reports',
-    path: '/admin/reports',
-    person: 'Root',
-    open: async (page) => {
-      await goTo(page, '/admin/reports');
-      const task = await call<{ id: string }>(page, 'POST', 'tasks', { title: 'Get rich with these three tricks' });
-      const reason = 'This is advertising, and no task of ours.\nThe same was posted twice last week.';
-      await call(page, 'POST', 'reports', { taskId: task.id, reason });
-      await page.reload();
-      await page.getByText('This is advertising').first().waitFor();
+      await page.getByRole('region', { name: 'Keys refused most' }).getByText('All requests').first().waitFor();
     },
   },
   {

@@ -101,7 +101,7 @@ export async function signIn(page: Page, person: Person): Promise<void> {
   await page.goto('/');
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByText(person).first().click();
-  await page.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
+  await page.getByRole('banner').getByRole('button', { name: person }).waitFor();
 }
 
 /** Goes to a page of the app as its links do, without loading it anew; where it is there already, or nothing is, it is loaded. */

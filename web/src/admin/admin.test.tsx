@@ -13,7 +13,7 @@ const override = {
   scope: 'user',
   id: alice.id,
   name: 'Alice Archer',
-  budget: 'tasks.export',
+  budget: 'user',
   limit: 40,
   unlimited: false,
   refillPerSecond: null,
@@ -24,7 +24,7 @@ const override = {
   author: { ...person, name: 'Root' },
   createdAt: '2026-11-29T09:00:00.000Z',
 } as const;
-const overridePath = `/api/v1/admin/overrides/user/${alice.id}/tasks.export`;
+const overridePath = `/api/v1/admin/overrides/user/${alice.id}/user`;
 
 function asRoot(): FakeServer {
   return signedIn()
@@ -55,7 +55,7 @@ describe('overrides', () => {
   test('leave the shadow with a reason', async () => {
     const server = asRoot().on(`PUT ${overridePath}`, () => json({ ...override, enforce: true }));
     await open(server, '/admin/overrides');
-    await click('button', 'Enforce Exports of Alice Archer');
+    await click('button', 'Enforce All requests of Alice Archer');
     expect(screen.getByLabelText('Enforce it')).toHaveProperty('checked', true);
     await write('Reason, for the audit', 'Nobody was hurt by it');
     await click('button', 'Set override');
@@ -74,7 +74,7 @@ describe('overrides', () => {
       problem(422, 'VALIDATION_FAILED', 'Some fields.', { fields }),
     );
     await open(server, '/admin/overrides');
-    await click('button', 'Change Exports of Alice Archer');
+    await click('button', 'Change All requests of Alice Archer');
     await write('Reason, for the audit', 'x');
     await click('button', 'Set override');
     const alert = within(screen.getByRole('dialog')).getByRole('alert');
@@ -85,7 +85,7 @@ describe('overrides', () => {
   test('are removed with a reason', async () => {
     const server = asRoot().on(`DELETE ${overridePath}`, () => new Response(null, { status: 204 }));
     await open(server, '/admin/overrides');
-    await click('button', 'Remove Exports of Alice Archer');
+    await click('button', 'Remove All requests of Alice Archer');
     await write('Reason, for the audit', 'It is over');
     await click('button', 'Remove override');
     expect(server.asked.map(({ what }) => what)).toContain(`DELETE ${overridePath}?reason=It%20is%20over`);
@@ -120,7 +120,7 @@ describe('overrides', () => {
   });
 
   test('are of budgets that belong to somebody', () => {
-    expect(overridable('user')).toContain('tasks.parse');
+    expect(overridable('user')).toContain('user');
     expect(overridable('user')).not.toContain('org');
     expect(overridable('organisation')).toContain('org');
     for (const name of ['edge', 'edge.caller', 'auth.login', 'admin.heapdump'])
@@ -130,7 +130,7 @@ describe('overrides', () => {
 
 test('a budget is explained, and forgotten with a reason', async () => {
   const explained = {
-    name: 'tasks.export',
+    name: 'user',
     per: 'user',
     algorithm: 'sliding-window',
     limit: 15,
@@ -160,20 +160,20 @@ test('a budget is explained, and forgotten with a reason', async () => {
         budgets: [explained],
       }),
     )
-    .on(`DELETE ${path}/tasks.export`, () => new Response(null, { status: 204 }));
+    .on(`DELETE ${path}/user`, () => new Response(null, { status: 204 }));
   await open(server, '/admin/people');
   fireEvent.change(screen.getByLabelText('Id'), { target: { value: alice.id } });
   await click('button', 'Explain');
   expect(screen.getByText('3 of 15')).toBeTruthy();
   expect(screen.getByText('15 a minute · from the plan')).toBeTruthy();
-  await click('button', 'Forget Exports');
+  await click('button', 'Forget All requests');
   await write('Reason, for the audit', 'A mistake of ours');
   await click('button', 'Forget it');
-  expect(server.asked.map(({ what }) => what)).toContain(`DELETE ${path}/tasks.export?reason=A%20mistake%20of%20ours`);
+  expect(server.asked.map(({ what }) => what)).toContain(`DELETE ${path}/user?reason=A%20mistake%20of%20ours`);
 });
 
 test('who was refused is listed apart from whom shadows would have refused, and leads to why', async () => {
-  const key = { budget: 'tasks.parse', per: 'user', id: alice.id, name: 'Alice Archer', overcounted: 0 };
+  const key = { budget: 'user', per: 'user', id: alice.id, name: 'Alice Archer', overcounted: 0 };
   const lastAt = '2026-11-29T09:00:00.000Z';
   const items = [
     { ...key, denied: 7, overcounted: 2, lastAt },
@@ -309,34 +309,6 @@ test('the audit says in words what was changed', async () => {
   const item = screen.getByText('They grew').closest('li');
   expect(item?.textContent).toContain('in shadow, limit 1,200, 20/s');
   expect(item?.textContent).not.toContain('Before');
-});
-
-test('reports say what was reported and by whom, and lead to what they may spend', async () => {
-  const report = {
-    id: alice.id,
-    taskId: alice.id,
-    taskTitle: 'Get rich',
-    reason: 'Advertising',
-    organisation: alice.organisation,
-    reportedBy: person,
-    createdAt: '2026-11-29T09:00:00.000Z',
-  };
-  const gone = { ...report, id: 'x', taskTitle: null, reportedBy: null, reason: 'Rude' };
-  await open(
-    asRoot().on('GET /api/v1/admin/reports', () => json({ items: [report, gone] })),
-    '/admin/reports',
-  );
-  const item = screen.getByText('Advertising').closest('li') as HTMLElement;
-  expect(within(item).getByRole('heading').textContent).toBe('Get rich');
-  expect(within(item).getByRole('link', { name: 'Alice Archer' }).getAttribute('href')).toBe(
-    `/admin/people?scope=user&id=${alice.id}`,
-  );
-  expect(within(item).getByRole('link', { name: 'Acme' }).getAttribute('href')).toBe(
-    `/admin/people?scope=organisation&id=${alice.organisation.id}`,
-  );
-  const other = screen.getByText('Rude').closest('li');
-  expect(other?.textContent).toContain('A task that is deleted');
-  expect(other?.textContent).toContain('somebody who has left');
 });
 
 test('a list that cannot be had says so, and is asked for again by hand', async () => {

@@ -10,7 +10,6 @@ export type Organisation = Schemas['Organisation'];
 export type Plan = Schemas['Plan'];
 export type Override = Schemas['Override'];
 export type OverridePut = Schemas['OverridePut'];
-export type AdminReport = Schemas['AdminReport'];
 export type AuditEntry = Schemas['AuditEntry'];
 export type ThrottledKey = Schemas['ThrottledKey'];
 export type ShadowedKey = Schemas['ShadowedKey'];
@@ -63,9 +62,6 @@ export class AdminApi {
       client.DELETE('/api/v1/admin/overrides/{scope}/{id}/{budget}', { params: { path, query: { reason } } }),
     );
 
-  reports = (cursor: string | null) =>
-    this.api.send('admin.reports.list', (client) => client.GET('/api/v1/admin/reports', page(cursor)));
-
   throttled = () => this.api.send('admin.throttled', (client) => client.GET('/api/v1/admin/throttled'));
 
   limiter = () => this.api.send('admin.limiter', (client) => client.GET('/api/v1/admin/limiter'));
@@ -101,7 +97,8 @@ export class AdminApi {
     this.api.send('admin.audit.list', (client) => client.GET('/api/v1/admin/audit', page(cursor)));
 }
 
-function page(cursor: string | null) {
+/** What a page of a list is asked for with. */
+export function page(cursor: string | null) {
   return { params: { query: { limit: 25, ...(cursor ? { cursor } : {}) } } };
 }
 

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
+import { localInput } from '../app/time';
 import { budgetLabelOfOthers } from '../budgets/words';
 import { budgets } from '../contract/budgets';
-import { localInput } from '../tasks/entry';
 import { type Override, type OverridePut, type OverrideScope, overrideScopes, type Target, useAdmin } from './api';
 import { ReasonDialog } from './dialog';
 
@@ -24,7 +24,7 @@ export function newForm(target: Partial<Target>, now: Date): Form {
   return {
     scope: target.scope ?? 'user',
     id: target.id ?? '',
-    budget: target.budget ?? 'tasks.parse',
+    budget: target.budget ?? 'user',
     limit: '',
     unlimited: false,
     refill: '',

@@ -1,11 +1,14 @@
 import { Link } from 'wouter';
-import { useAdmin } from './api';
+import { useApi } from '../app/context';
+import { page } from './api';
 import { explainHref, Person } from './links';
 import { Facts, PagedList, When } from './list';
 
 /** What people reported: from each report it is one step to what its author, or the organisation, may spend. */
 export function ReportsPage() {
-  const admin = useAdmin();
+  const api = useApi();
+  const load = (cursor: string | null) =>
+    api.send('admin.reports.list', (client) => client.GET('/api/v1/admin/reports', page(cursor)));
   return (
     <section className="panel" aria-label="Every report">
       <p className="quiet">
@@ -13,7 +16,7 @@ export function ReportsPage() {
       </p>
       <PagedList
         route="admin.reports.list"
-        load={admin.reports}
+        load={load}
         keyOf={(report) => report.id}
         empty="Nobody has reported anything."
       >

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { expect, test, vi } from 'vitest';
-import { alice, anonymous, FakeServer, json, problem, refusal, signedIn, signedOut, task } from '../testing/fakeserver';
+import { alice, anonymous, FakeServer, json, problem, refusal, signedIn, signedOut } from '../testing/fakeserver';
 import { Action } from './action';
 import { Api } from './api';
 
@@ -29,16 +29,17 @@ test('an address that is refused says so', async () => {
 });
 
 test('every answer’s headers reach the ledger, refusals included', async () => {
-  const server = signedIn().on('POST /api/v1/tasks/parse', () => {
-    const response = refusal('tasks.parse', 9000);
-    response.headers.set('RateLimit', '"tasks.parse";r=0;t=9');
-    return response;
-  });
+  const server = signedIn();
   const api = new Api(server.fetch);
   await api.session();
-  await expect(api.parse(new Action(), 'x', 'UTC')).rejects.toMatchObject({ violated: ['tasks.parse'] });
-  expect(api.ledger.snapshot().find((s) => s.name === 'tasks.parse')).toMatchObject({ remaining: 0 });
-  expect(api.ledger.snapshotBlocks()).toMatchObject([{ budget: 'tasks.parse' }]);
+  server.on('GET /api/v1/me', () => {
+    const response = refusal('user', 9000);
+    response.headers.set('RateLimit', '"user";r=0;t=9');
+    return response;
+  });
+  await expect(api.me()).rejects.toMatchObject({ violated: ['user'] });
+  expect(api.ledger.snapshot().find((s) => s.name === 'user')).toMatchObject({ remaining: 0 });
+  expect(api.ledger.snapshotBlocks()).toMatchObject([{ budget: 'user' }]);
 });
 
 test('a refusal for want of a session is told', async () => {
@@ -55,36 +56,28 @@ test('no answer is a failure of the network, and an abort stays an abort', async
   await expect(aborted.me()).rejects.toMatchObject({ name: 'AbortError' });
 });
 
-test('lists are asked for by filter and cursor', async () => {
-  const server = signedIn();
-  const api = new Api(server.fetch);
-  await api.tasks('open', null);
-  await api.tasks('done', 'abc');
-  await api.tasks('all', null);
-  expect(server.asked.map(({ what }) => what)).toEqual([
-    'GET /api/v1/tasks?limit=25&done=false',
-    'GET /api/v1/tasks?limit=25&done=true&cursor=abc',
-    'GET /api/v1/tasks?limit=25',
-  ]);
-});
-
-test('what makes something bears one key for all of its tries, and reading bears none', async () => {
+test('what makes something bears one key for all of its tries', async () => {
   let tries = 0;
-  const server = signedIn(task('Buy milk')).on('POST /api/v1/tasks', () => {
+  const server = signedIn().on('PUT /api/v1/thing', () => {
     if (++tries === 1) throw new TypeError('Failed to fetch');
-    return tries === 2 ? problem(503, 'UNAVAILABLE', 'Not for the moment.') : json(task('Buy milk'), 201);
+    return tries === 2 ? problem(503, 'UNAVAILABLE', 'Not for the moment.') : json({});
   });
   const api = new Api(server.fetch);
   const action = new Action();
-  const body = { title: 'Buy milk' };
-  await expect(api.createTask(action, body)).rejects.toMatchObject({ code: 'NETWORK' });
-  await expect(api.createTask(action, body)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  await api.createTask(action, body);
-  await api.createTask(action, body);
-  const [first, second, third, other] = server.keys('POST /api/v1/tasks');
+  const make = () =>
+    api.act('me.get', action, { name: 'x' }, async (_, { header }) => {
+      const response = await server.fetch(`${globalThis.location.origin}/api/v1/thing`, {
+        method: 'PUT',
+        headers: { ...header },
+      });
+      return response.ok ? { data: {}, response } : { error: await response.json(), response };
+    });
+  await expect(make()).rejects.toMatchObject({ code: 'NETWORK' });
+  await expect(make()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await make();
+  await make();
+  const [first, second, third, other] = server.keys('PUT /api/v1/thing');
   expect(first).toBeTruthy();
   expect([second, third]).toEqual([first, first]);
   expect(other).not.toBe(first);
-  await api.tasks('all', null);
-  expect(server.keys('GET /api/v1/tasks')).toEqual([undefined]);
 });

@@ -3,7 +3,7 @@ import { charges } from '../contract/budgets';
 import type { paths } from '../contract/schema';
 import type { Action } from './action';
 import { now } from './clock';
-import type { Limits, Me, ParseResult, Report, RouteId, Task, TaskCreate, TaskList, TaskUpdate } from './contract';
+import type { Limits, Me, RouteId } from './contract';
 import { asFailure, failureOf, networkFailure, waitOf } from './failure';
 import { parseQuotas } from './headers';
 import { History } from './history';
@@ -16,18 +16,16 @@ interface Answer<T> {
   response: Response;
 }
 
+interface Key {
+  'Idempotency-Key': string;
+}
+
 /** The two answers to "who is this", each with the caller's budgets. ended says that the browser sent a session that is over. */
 export type Session =
   | { kind: 'anonymous'; limits: Limits; ended: boolean }
   | { kind: 'member'; limits: Limits; me: Me };
 
-/** How a list of tasks is narrowed. */
-export type TaskFilter = 'open' | 'done' | 'all';
-
-// A page small enough to come at once on a phone, and large enough that few people need a second.
-const tasksPerPage = 25;
-
-/** Every call that the page makes. Each throws a Failure and nothing else, but for a call that was aborted. */
+/** The way of every call that the page makes, and those that no part of the app has to itself. Each throws a Failure and nothing else, but for a call that was aborted. */
 export class Api {
   readonly ledger = new Ledger();
   readonly history = new History(globalThis.localStorage);
@@ -87,65 +85,20 @@ export class Api {
     return result.endSessionUrl;
   }
 
-  tasks(filter: TaskFilter, cursor: string | null, signal?: AbortSignal): Promise<TaskList> {
-    const query = {
-      limit: tasksPerPage,
-      ...(filter === 'all' ? {} : { done: filter === 'done' }),
-      ...(cursor ? { cursor } : {}),
-    };
-    return this.call('tasks.list', () =>
-      this.client.GET('/api/v1/tasks', { params: { query }, ...(signal ? { signal } : {}) }),
-    );
-  }
-
-  parse(action: Action, text: string, timezone: string): Promise<ParseResult> {
-    const body = { text, timezone };
-    return this.act('tasks.parse', action, body, (params) => this.client.POST('/api/v1/tasks/parse', { params, body }));
-  }
-
-  createTask(action: Action, body: TaskCreate): Promise<Task> {
-    return this.act('tasks.create', action, body, (params) => this.client.POST('/api/v1/tasks', { params, body }));
-  }
-
-  /** Tells the administrators of a task. */
-  report(action: Action, taskId: string, reason: string): Promise<Report> {
-    const body = { taskId, reason };
-    return this.act('reports.create', action, body, (params) => this.client.POST('/api/v1/reports', { params, body }));
-  }
-
-  updateTask(id: string, body: TaskUpdate): Promise<Task> {
-    return this.call('tasks.update', () => this.client.PATCH('/api/v1/tasks/{id}', { params: { path: { id } }, body }));
-  }
-
-  /** Deletes a task, even while the page is being left. */
-  async deleteTask(id: string): Promise<void> {
-    await this.call('tasks.delete', () =>
-      this.client.DELETE('/api/v1/tasks/{id}', { params: { path: { id } }, keepalive: true }),
-    );
-  }
-
-  /** All tasks as CSV, as a stream. */
-  async exportTasks(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
-    const body = await this.call('tasks.export', () =>
-      this.client.GET('/api/v1/tasks/export', { parseAs: 'stream', signal }),
-    );
-    return body as unknown as ReadableStream<Uint8Array>;
-  }
-
   /** A call of a part of the app that brings its own, on the same ledger and mirror. */
   send<T>(route: RouteId, send: (client: Client<paths>) => Promise<Answer<T>>): Promise<T> {
     return this.call(route, () => send(this.client));
   }
 
-  // What makes something bears the key of its action, so that a try without an answer can be made again.
-  private async act<T>(
+  /** As send, for what makes something: it bears the key of its action, so that a try without an answer can be made again. */
+  async act<T>(
     route: RouteId,
     action: Action,
     body: object,
-    send: (params: { header: { 'Idempotency-Key': string } }) => Promise<Answer<T>>,
+    send: (client: Client<paths>, params: { header: Key }) => Promise<Answer<T>>,
   ): Promise<T> {
     const header = { 'Idempotency-Key': action.keyFor(body) };
-    const result = await this.call(route, () => send({ header }));
+    const result = await this.call(route, () => send(this.client, { header }));
     action.done();
     return result;
   }

@@ -4,21 +4,13 @@ import type { components } from '../contract/schema';
 
 type Schemas = components['schemas'];
 
-export type Task = Schemas['Task'];
-export type TaskCreate = Schemas['TaskCreate'];
-export type TaskUpdate = Schemas['TaskUpdate'];
-export type TaskList = Schemas['TaskList'];
-export type Draft = Schemas['Draft'];
-export type ParseResult = Schemas['ParseResult'];
-export type Report = Schemas['Report'];
-export type Priority = Task['priority'];
 export type Me = Schemas['Me'];
 export type Limits = Schemas['Limits'];
 export type LimitStatus = Schemas['LimitStatus'];
 export type Problem = Schemas['Problem'];
 export type FieldError = Schemas['FieldError'];
 
-/** The id of a route, such as tasks.parse. */
+/** The id of a route, such as me.get. */
 export type RouteId = keyof typeof charges;
 
 /** One row of the table of budgets. */

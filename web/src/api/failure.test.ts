@@ -18,9 +18,9 @@ test('an envelope becomes a failure with all that it says', async () => {
 });
 
 test('the wait of a refusal counts from its arrival', async () => {
-  const response = refusal('tasks.parse', 16_321);
+  const response = refusal('user', 16_321);
   const failure = failureOf(response, await response.json(), 1000);
-  expect(failure).toMatchObject({ violated: ['tasks.parse'], retryAt: 17_321 });
+  expect(failure).toMatchObject({ violated: ['user'], retryAt: 17_321 });
 });
 
 test.each([

@@ -23,9 +23,9 @@ describe('standings', () => {
     const ledger = new Ledger();
     ledger.learn(aliceLimits, 0);
     heard(ledger, '"user";q=50;w=30', '"user";r=7;t=12', 1000);
-    const [user, write] = ledger.snapshot();
+    const [user, refresh] = ledger.snapshot();
     expect(user).toMatchObject({ limit: 50, windowSeconds: 30, remaining: 7, moreAt: 13_000 });
-    expect(write).toMatchObject({ limit: 30, remaining: 30, moreAt: null });
+    expect(refresh).toMatchObject({ limit: 30, remaining: 30, moreAt: null });
   });
 
   test('are replaced and never changed, so that React sees each change', () => {
@@ -54,50 +54,41 @@ describe('standings', () => {
 test('a budget with nothing left refuses the routes that are charged to it, until more comes', () => {
   const ledger = new Ledger();
   ledger.learn(aliceLimits, 0);
-  heard(ledger, '', '"tasks.parse";r=0;t=9', 1000);
-  expect(ledger.refusing('tasks.parse', 9999)).toEqual({ budget: 'tasks.parse', until: 10_000 });
-  expect(ledger.refusing('tasks.parse', 10_000)).toBeNull();
-  expect(ledger.refusing('tasks.list', 1000)).toBeNull();
-  heard(ledger, '', '"tasks.parse";r=0', 1000);
-  expect(ledger.refusing('tasks.parse', 1000)).toBeNull();
+  heard(ledger, '', '"auth.refresh";r=0;t=9', 1000);
+  expect(ledger.refusing('auth.refresh', 9999)).toEqual({ budget: 'auth.refresh', until: 10_000 });
+  expect(ledger.refusing('auth.refresh', 10_000)).toBeNull();
+  expect(ledger.refusing('me.get', 1000)).toBeNull();
+  heard(ledger, '', '"auth.refresh";r=0', 1000);
+  expect(ledger.refusing('auth.refresh', 1000)).toBeNull();
 });
 
 describe('blocks', () => {
   test('hold the routes that the refusing budget is charged by, until its time', () => {
     const ledger = new Ledger();
-    ledger.refused(refusedUntil(5000, 'tasks.parse'));
-    expect(blockOf(ledger.snapshotBlocks(), 'tasks.parse', 4999)).toEqual({ budget: 'tasks.parse', until: 5000 });
-    expect(blockOf(ledger.snapshotBlocks(), 'tasks.parse', 5000)).toBeNull();
-    expect(blockOf(ledger.snapshotBlocks(), 'tasks.list', 0)).toBeNull();
+    ledger.refused(refusedUntil(5000, 'auth.refresh'));
+    expect(blockOf(ledger.snapshotBlocks(), 'auth.refresh', 4999)).toEqual({ budget: 'auth.refresh', until: 5000 });
+    expect(blockOf(ledger.snapshotBlocks(), 'auth.refresh', 5000)).toBeNull();
+    expect(blockOf(ledger.snapshotBlocks(), 'me.get', 0)).toBeNull();
   });
 
   test('of a class hold every route of it, and the longest counts', () => {
     const ledger = new Ledger();
-    ledger.refused(refusedUntil(5000, 'tasks.parse', 'user'));
+    ledger.refused(refusedUntil(5000, 'org', 'user'));
     ledger.refused(refusedUntil(9000, 'user'));
-    expect(blockOf(ledger.snapshotBlocks(), 'tasks.parse', 0)).toMatchObject({ budget: 'user', until: 9000 });
-    expect(blockOf(ledger.snapshotBlocks(), 'tasks.list', 0)).toMatchObject({ budget: 'user', until: 9000 });
-  });
-
-  test('of the model’s tokens hold reading free text and nothing else', () => {
-    const ledger = new Ledger();
-    ledger.refused(refusedUntil(50_000, 'ai.tokens'));
-    expect(ledger.refusing('tasks.parse', 0)).toEqual({ budget: 'ai.tokens', until: 50_000 });
-    for (const route of ['tasks.list', 'tasks.create', 'tasks.export', 'me.get'] as const) {
-      expect(ledger.refusing(route, 0)).toBeNull();
-    }
+    expect(blockOf(ledger.snapshotBlocks(), 'me.get', 0)).toMatchObject({ budget: 'user', until: 9000 });
+    expect(blockOf(ledger.snapshotBlocks(), 'org.get', 0)).toMatchObject({ budget: 'user', until: 9000 });
   });
 
   test('end early when limits.get says that there is room', () => {
     const ledger = new Ledger();
-    ledger.refused(refusedUntil(5000, 'tasks.parse'));
+    ledger.refused(refusedUntil(5000, 'auth.refresh'));
     ledger.learn(aliceLimits, 0);
     expect(ledger.snapshotBlocks()).toEqual([]);
   });
 
   test('are not made by a refusal that no wait helps', () => {
     const ledger = new Ledger();
-    ledger.refused(refusedUntil(null, 'tasks.parse'));
+    ledger.refused(refusedUntil(null, 'auth.refresh'));
     expect(ledger.snapshotBlocks()).toEqual([]);
   });
 });

@@ -3,19 +3,16 @@ import { lazy, useEffect, useState, useSyncExternalStore } from 'react';
 import { Link, Redirect, Route, Switch } from 'wouter';
 import type { Me } from '../api/contract';
 import { asFailure } from '../api/failure';
-import { TasksPage } from '../tasks/page';
 import { useApi } from './context';
 import { Header } from './header';
-import { Boundary, Later } from './later';
-import { isAdmin } from './me';
+import { Later } from './later';
 import { FailureNotice, Notice } from './notice';
 import { Page } from './page';
+import { home, pagesOf } from './pages';
 import { SignedOut } from './signedout';
 import { useSignInURL } from './signin';
 
-const BudgetsPage = lazy(() => import('../budgets/page'));
 const DocsPage = lazy(() => import('../docs/page'));
-const AdminPages = lazy(() => import('../admin/pages'));
 
 /** The whole app: what it shows depends on the path, and on who is signed in. */
 export function App() {
@@ -74,23 +71,16 @@ function SignedIn({ me }: { me: Me }) {
     <>
       {ended && <SessionEnded />}
       <Switch>
-        <Route path="/">
-          <Boundary page>
-            <TasksPage live={!ended} />
-          </Boundary>
-        </Route>
-        <Route path="/budgets">
-          <Later>
-            <BudgetsPage live={!ended} admin={isAdmin(me)} />
-          </Later>
-        </Route>
-        {isAdmin(me) && (
-          <Route path="/admin/:page?">
+        {pagesOf(me).map(({ path, pattern, Content }) => (
+          <Route key={path} path={pattern ?? path}>
             <Later>
-              <AdminPages />
+              <Content live={!ended} me={me} />
             </Later>
           </Route>
-        )}
+        ))}
+        <Route path="/">
+          <Redirect to={home.path} replace />
+        </Route>
         <Route>
           <NotFound />
         </Route>
@@ -105,8 +95,11 @@ function SessionEnded() {
   return (
     <Notice>
       <p>
-        Your session has ended. <a href={signInURL}>Sign in again</a>; what you typed above the list is kept.
+        Your session has ended. <a href={signInURL}>Sign in again</a> to go on.
       </p>
+      {/* example:begin */}
+      <p>What you typed above the list is kept.</p>
+      {/* example:end */}
     </Notice>
   );
 }
@@ -115,7 +108,7 @@ function NotFound() {
   return (
     <Page title="There is nothing here">
       <p>
-        The address may be mistyped. <Link href="/">Go to your tasks</Link>
+        The address may be mistyped. <Link href={home.path}>Go to {home.label}</Link>
       </p>
     </Page>
   );

@@ -3,9 +3,9 @@ import { Link, useLocation } from 'wouter';
 import type { Me } from '../api/contract';
 import { asFailure } from '../api/failure';
 import { useApi } from './context';
-import { isAdmin } from './me';
 import { FailureNotice } from './notice';
 import { product } from './page';
+import { pagesOf } from './pages';
 
 /** The bar on top: the name of the house, its pages, and who is in it. */
 export function Header({ me }: { me: Me | null }) {
@@ -25,21 +25,12 @@ export function Header({ me }: { me: Me | null }) {
 
 // A visitor has the API's description to read; the rest is for who is signed in, and the last for administrators.
 function Pages({ me }: { me: Me | null }) {
-  const pages = [
-    ...(me
-      ? ([
-          ['/', 'Tasks'],
-          ['/budgets', 'Budgets'],
-        ] as const)
-      : []),
-    ...(isAdmin(me) ? ([['/admin', 'Admin']] as const) : []),
-    ['/docs', 'API'] as const,
-  ];
+  const pages = [...(me ? pagesOf(me) : []), { path: '/docs', label: 'API' }];
   const [path] = useLocation();
   const current = (href: string) => (href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`));
   return (
     <nav className="pages" aria-label="Pages">
-      {pages.map(([href, label]) => (
+      {pages.map(({ path: href, label }) => (
         <Link key={href} href={href} aria-current={current(href) ? 'page' : undefined}>
           {label}
         </Link>

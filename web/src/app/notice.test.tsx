@@ -56,9 +56,9 @@ test('fields at fault are named one by one', async () => {
 
 describe('a refusal', () => {
   test('is calm, counts down, and says when there is room', async () => {
-    render(<FailureNotice failure={await heard(refusal('tasks.parse', 2000))} />);
+    render(<FailureNotice failure={await heard(refusal('org', 2000))} />);
     const notice = screen.getByRole('status');
-    expect(notice.textContent).toContain('Reading free text is spent for now. Nothing was lost. Try again in 2 s.');
+    expect(notice.textContent).toContain('Your organisation is spent for now. Nothing was lost. Try again in 2 s.');
     await advance(1010);
     expect(notice.textContent).toContain('Try again in 1 s.');
     await advance(1010);

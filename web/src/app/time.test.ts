@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { secondsUntil, wait } from './time';
+import { localInput, secondsUntil, wait } from './time';
 
 test.each([
   [null, 0, 0],
@@ -20,4 +20,11 @@ test.each([
   [11_100, '3 h 5 min'],
 ])('%d seconds are "%s"', (seconds, want) => {
   expect(wait(seconds)).toBe(want);
+});
+
+test('a time is shown in the reader’s zone and read back from it', () => {
+  const shown = localInput('2026-12-04T08:30:00.000Z');
+  expect(shown).toMatch(/^2026-12-0\dT\d\d:\d\d$/);
+  expect(new Date(shown).toISOString()).toBe('2026-12-04T08:30:00.000Z');
+  expect(localInput(null)).toBe('');
 });

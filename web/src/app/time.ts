@@ -30,3 +30,12 @@ export function wait(seconds: number): string {
 function parts(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
+
+/** An instant as an input of type datetime-local wants it. */
+export function localInput(instantText: string | null): string {
+  if (instantText === null) return '';
+  const at = new Date(instantText);
+  const two = (n: number) => String(n).padStart(2, '0');
+  const day = `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
+}

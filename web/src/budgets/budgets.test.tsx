@@ -1,36 +1,55 @@
 // @vitest-environment happy-dom
 import { screen } from '@testing-library/react';
 import { expect, test, vi } from 'vitest';
-import { aliceLimits, budget, json, problem, signedIn } from '../testing/fakeserver';
+import { readingCall } from '../tasks/fake'; // example:line
+import { alice, aliceLimits, budget, type FakeServer, json, problem, signedIn } from '../testing/fakeserver';
 import { advance, click, open, stopClock } from '../testing/page';
+import { trial } from './trial';
 
 stopClock();
 
-const parses = 'POST /api/v1/tasks/parse';
-const nothing = { parser: 'local', drafts: [] };
+const asking: { asks: string; answer: object } = { asks: 'GET /api/v1/me', answer: alice };
+
+// What a press asks the server, and its answer; of what trial.ts names.
+const tried = {
+  ...asking,
+  ...readingCall, // example:line
+};
+
+/** Opens the page with ten units left of what a press spends; gives how often the server was asked the same before. */
+async function openWithTen(server: FakeServer): Promise<number> {
+  await open(server, '/budgets');
+  const before = server.count(tried.asks);
+  const ten = budget(trial.budget, { limit: 10 + before, remaining: 10 });
+  server.on('GET /api/v1/limits', () => json({ ...aliceLimits, budgets: [ten] }));
+  await advance(1100);
+  return before;
+}
 
 test('at a budget’s end the page holds a call back by itself, and lets it leave once there is room', async () => {
-  const server = signedIn().on(parses, () => json(nothing));
-  await open(server, '/budgets');
+  const server = signedIn().on(tried.asks, () => json(tried.answer));
+  const before = await openWithTen(server);
   for (let i = 0; i < 10; i++) {
     await click('button', 'Spend one');
     await advance(1000);
   }
   await click('button', 'Spend one');
-  expect(server.count(parses)).toBe(10);
+  expect(server.count(tried.asks)).toBe(before + 10);
   expect(screen.getByText(/so this page did not even ask/)).toBeTruthy();
   expect(screen.getByRole('button', { name: /^Spend one in \d+ s$/ })).toHaveProperty('disabled', true);
   expect(screen.getByText('held back here', { selector: 'li' }).textContent).toBe('1 held back here');
   await advance(61_000);
   await click('button', 'Spend one');
-  expect(server.count(parses)).toBe(11);
+  expect(server.count(tried.asks)).toBe(before + 11);
 });
 
 test('the countdown is as long as the longest wait: at its end the call leaves, though the server had room before', async () => {
   let left = 10;
-  const server = signedIn().on(parses, () => json(nothing, 200, { RateLimit: `"tasks.parse";r=${--left};t=50` }));
-  await open(server, '/budgets');
-  server.on('GET /api/v1/limits', () => new Promise<Response>(() => {}));
+  const server = signedIn().on(tried.asks, () => json(tried.answer));
+  const before = await openWithTen(server);
+  server
+    .on(tried.asks, () => json(tried.answer, 200, { RateLimit: `"${trial.budget}";r=${--left};t=50` }))
+    .on('GET /api/v1/limits', () => new Promise<Response>(() => {}));
   for (let i = 0; i < 10; i++) {
     await click('button', 'Spend one');
     await advance(1000);
@@ -39,24 +58,25 @@ test('the countdown is as long as the longest wait: at its end the call leaves, 
   const waiting = screen.getByRole('button', { name: /^Spend one in \d+ s$/ });
   await advance(Number(/\d+/.exec(waiting.textContent ?? '')?.[0]) * 1000 + 10);
   await click('button', 'Spend one');
-  expect(server.count(parses)).toBe(11);
+  expect(server.count(tried.asks)).toBe(before + 11);
 });
 
 test('what the server says of other users of a budget counts too', async () => {
-  const server = signedIn().on(parses, () => json(nothing, 200, { RateLimit: '"tasks.parse";r=0;t=7' }));
-  await open(server, '/budgets');
+  const server = signedIn().on(tried.asks, () => json(tried.answer));
+  const before = await openWithTen(server);
+  server.on(tried.asks, () => json(tried.answer, 200, { RateLimit: `"${trial.budget}";r=0;t=7` }));
   await click('button', 'Spend one');
   await click('button', 'Spend one');
-  expect(server.count(parses)).toBe(1);
+  expect(server.count(tried.asks)).toBe(before + 1);
   expect(screen.getByRole('button', { name: 'Spend one in 7 s' })).toBeTruthy();
 });
 
 test('a gauge says where its numbers come from, and what is special about it', async () => {
   const budgets = [
     budget('user', { source: 'plan', limit: 300, remaining: 300 }),
-    budget('tasks.write', { degraded: true, remaining: null }),
-    budget('tasks.parse', { enforced: false }),
-    budget('tasks.export', { limit: null, remaining: null, source: 'user' }),
+    budget('auth.refresh', { degraded: true, remaining: null }),
+    budget('org', { enforced: false }),
+    budget('auth.login', { limit: null, remaining: null, source: 'user' }),
   ];
   await open(
     signedIn().on('GET /api/v1/limits', () => json({ ...aliceLimits, budgets })),
@@ -64,9 +84,9 @@ test('a gauge says where its numbers come from, and what is special about it', a
   );
   const gauge = (name: string) => screen.getByText(name, { selector: '.gauge-label' }).closest('li')?.textContent;
   expect(gauge('All your requests')).toContain('300 a minute · your plan');
-  expect(gauge('Changing tasks')).toContain('its counter is down');
-  expect(gauge('Reading free text')).toContain('counted only');
-  expect(gauge('Exports')).toContain('unlimited · set for you');
+  expect(gauge('Renewing the session')).toContain('its counter is down');
+  expect(gauge('Your organisation')).toContain('counted only');
+  expect(gauge('Signing in')).toContain('unlimited · set for you');
 });
 
 test('the budgets page follows what others change, within two seconds', async () => {
@@ -114,7 +134,7 @@ test('the budgets of administrators are shown to administrators', async () => {
 
 test('the hour is there as a table, a row for each minute in which something was called', async () => {
   await open(
-    signedIn().on(parses, () => json(nothing)),
+    signedIn().on(tried.asks, () => json(tried.answer)),
     '/budgets',
   );
   await click('button', 'Spend one');

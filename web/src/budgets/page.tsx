@@ -2,24 +2,19 @@ import type { LimitStatus } from '../api/contract';
 import { asFailure } from '../api/failure';
 import type { Standing } from '../api/ledger';
 import { useStandings } from '../app/context';
+import { isAdmin } from '../app/me';
 import { FailureNotice } from '../app/notice';
 import { Page } from '../app/page';
+import type { PageProps } from '../app/pages';
 import { Gauges } from './gauges';
 import { LastHour } from './lasthour';
 import { useLimits } from './limits';
 import { TryIt } from './tryit';
 import { isForAdmins } from './words';
 
-interface Props {
-  /** False once asking would be refused. */
-  live: boolean;
-  /** Whether the caller is an administrator, whose budgets of that work are shown too. */
-  admin: boolean;
-}
-
-/** Every budget of the caller, followed closely. */
-export default function BudgetsPage({ live, admin }: Props) {
-  const standings = useStandings().filter(({ name }) => admin || !isForAdmins(name));
+/** Every budget of the caller, followed closely; those of administrators' work are shown to them alone. */
+export default function BudgetsPage({ live, me }: PageProps) {
+  const standings = useStandings().filter(({ name }) => isAdmin(me) || !isForAdmins(name));
   const query = useLimits({ live, closely: true });
   return (
     <Page title="Budgets" className="budgets">

@@ -5,22 +5,19 @@ import { asFailure } from '../api/failure';
 import { useApi, useBlock, useStandings } from '../app/context';
 import { FailureNotice } from '../app/notice';
 import { wait } from '../app/time';
-import { timeZone } from '../tasks/entry';
+import { trial } from './trial';
 import { number } from './words';
 
 /** Spends a budget on purpose, so that a visitor sees what happens at its end. Nothing is saved. */
 export function TryIt() {
   const api = useApi();
-  const block = useBlock('tasks.parse');
+  const block = useBlock(trial.route);
   const [action] = useState(() => new Action());
-  const spend = useMutation({ mutationFn: () => api.parse(action, 'Try the limit', timeZone()) });
+  const spend = useMutation({ mutationFn: () => trial.send(api, action) });
   return (
     <section className="panel" aria-labelledby="try-it">
       <h2 id="try-it">Try it</h2>
-      <p className="quiet">
-        Each press has one short text read, which spends a unit. At the end this page holds back what the server would
-        refuse.
-      </p>
+      <p className="quiet">{trial.words} At the end this page holds back what the server would refuse.</p>
       <div className="row">
         <button
           type="button"
@@ -39,7 +36,7 @@ export function TryIt() {
 
 // On a phone the gauge itself is out of sight by then.
 function Left() {
-  const standing = useStandings().find(({ name }) => name === 'tasks.parse');
+  const standing = useStandings().find(({ name }) => name === trial.budget);
   if (!standing || standing.limit === null || standing.remaining === null) return null;
   return (
     <span className="quiet">

@@ -7,12 +7,14 @@ const labels: Record<string, string> = {
   'edge.caller': 'At the door',
   user: 'All your requests',
   org: 'Your organisation',
+  // example:begin
   'tasks.write': 'Changing tasks',
   'tasks.parse': 'Reading free text',
   'tasks.parse.burst': 'Reading, each second',
-  'ai.tokens': 'Model tokens',
   'tasks.export': 'Exports',
   'reports.create': 'Reports',
+  // example:end
+  'ai.tokens': 'Model tokens',
   'auth.login': 'Signing in',
   'auth.refresh': 'Renewing the session',
   admin: 'Administration',

@@ -15,8 +15,10 @@ test('a token is the one way in: the session is in no route, and no scheme', () 
 });
 
 test('each route says which budgets it charges', () => {
-  const parse = shownDescription(description).paths['/api/v1/tasks/parse']?.post;
-  expect(parse?.description).toContain('Charged: `edge`, `edge.caller`, `user`, `org`, `tasks.parse`');
+  const { paths } = shownDescription(description);
+  expect(paths['/api/v1/me']?.get?.description).toContain('Charged: `edge`, `edge.caller`, `user`, `org`');
+  const stacks = paths['/api/v1/admin/threaddump']?.get;
+  expect(stacks?.description).toContain('Charged: `edge`, `edge.caller`, `admin.threaddump`');
 });
 
 test('a failure’s body is not repeated for each of them', () => {

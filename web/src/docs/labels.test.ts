@@ -6,7 +6,7 @@ const markup = `
   <table class="parameters"><tr><td class="parameter__name">done<span>*</span></td><td><select></select></td></tr></table>
   <div class="body-param"><textarea></textarea></div>
   <button class="close-modal"></button>
-  <table class="responses-table" id="get_api_v1_tasks_responses"></table>
+  <table class="responses-table" id="get_api_v1_org_responses"></table>
   <button class="modal-btn" aria-label="Apply credentials">Authorize</button>`;
 
 test('what comes without a name gets one, also when it comes later, until it is stopped', async () => {
@@ -18,7 +18,7 @@ test('what comes without a name gets one, also when it comes later, until it is 
   expect(name('select')).toBe('done');
   expect(name('textarea')).toBe('Request body');
   expect(name('.close-modal')).toBe('Close');
-  expect(name('.responses-table')).toBe('Responses of get api v1 tasks');
+  expect(name('.responses-table')).toBe('Responses of get api v1 org');
   expect(name('.modal-btn')).toBeNull();
   stop();
   place.innerHTML = markup;

@@ -1,5 +1,5 @@
 import type { InfiniteData, QueryClient } from '@tanstack/react-query';
-import type { Task, TaskList } from '../api/contract';
+import type { Task, TaskList } from './contract';
 
 type Pages = InfiniteData<TaskList, string | null>;
 

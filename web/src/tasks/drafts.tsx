@@ -1,12 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useRef, useState } from 'react';
 import { Action } from '../api/action';
-import type { Draft, ParseResult } from '../api/contract';
 import { asFailure, type Failure } from '../api/failure';
-import { useApi, useBlock } from '../app/context';
+import { useBlock } from '../app/context';
 import { FailureNotice } from '../app/notice';
 import { wait } from '../app/time';
+import { useTasksApi } from './api';
 import { addTask } from './cache';
+import type { Draft, ParseResult } from './contract';
 import { createBody, type Entry, entryOf } from './entry';
 import { TaskFields } from './fields';
 import { pieces } from './spans';
@@ -72,7 +73,7 @@ function saveLabel(count: number): string {
 // One draft after the other: a refusal stops the rest, and what is saved leaves the form at once, so that saving again
 // never makes a task twice.
 function useDrafts(drafts: readonly Draft[], onSaved: () => void) {
-  const api = useApi();
+  const api = useTasksApi();
   const client = useQueryClient();
   const [items, setItems] = useState(() =>
     drafts.map<Item>((draft, number) => ({ number, entry: entryOf(draft), action: new Action(), failure: null })),
@@ -83,7 +84,7 @@ function useDrafts(drafts: readonly Draft[], onSaved: () => void) {
     let left = items.map((item) => ({ ...item, failure: null as Failure | null }));
     for (const item of left) {
       try {
-        addTask(client, await api.createTask(item.action, createBody(item.entry)));
+        addTask(client, await api.create(item.action, createBody(item.entry)));
         left = left.filter((i) => i !== item);
       } catch (thrown) {
         const failure = asFailure(thrown);

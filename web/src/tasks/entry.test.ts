@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { task } from '../testing/fakeserver';
-import { createBody, dueLabel, entryOf, localInput, tagsOf, updateBody } from './entry';
+import { createBody, dueLabel, entryOf, tagsOf, updateBody } from './entry';
+import { task } from './fake';
 
 const plain = task('Water the plants', {
   dueAt: '2026-12-04T08:30:15.250Z',
@@ -38,13 +38,6 @@ test.each([
   [' # , ', []],
 ])('tags of "%s"', (text, want) => {
   expect(tagsOf(text)).toEqual(want);
-});
-
-test('a time is shown in the reader’s zone and read back from it', () => {
-  const shown = localInput('2026-12-04T08:30:00.000Z');
-  expect(shown).toMatch(/^2026-12-0\dT\d\d:\d\d$/);
-  expect(new Date(shown).toISOString()).toBe('2026-12-04T08:30:00.000Z');
-  expect(localInput(null)).toBe('');
 });
 
 test.each([

@@ -1,4 +1,5 @@
-import type { Draft, Priority, Task, TaskCreate, TaskUpdate } from '../api/contract';
+import { localInput } from '../app/time';
+import type { Draft, Priority, Task, TaskCreate, TaskUpdate } from './contract';
 
 /** A task as a form holds it: all text, times in the reader's own zone. */
 export interface Entry {
@@ -49,15 +50,6 @@ export function updateBody(before: Entry, after: Entry): TaskUpdate {
 export function tagsOf(text: string): string[] {
   const words = text.split(/[\s,]+/).map((word) => word.replace(/^#+/, '').toLowerCase());
   return [...new Set(words.filter((word) => word !== ''))];
-}
-
-/** An instant as an input of type datetime-local wants it. */
-export function localInput(instantText: string | null): string {
-  if (instantText === null) return '';
-  const at = new Date(instantText);
-  const two = (n: number) => String(n).padStart(2, '0');
-  const day = `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
-  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
 function instant(input: string): string | null {

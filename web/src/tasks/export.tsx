@@ -1,15 +1,16 @@
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { asFailure } from '../api/failure';
-import { useApi, useBlock } from '../app/context';
+import { useBlock } from '../app/context';
 import { FailureNotice } from '../app/notice';
 import { saveFile } from '../app/savefile';
 import { wait } from '../app/time';
 import { fileSize } from '../budgets/words';
+import { useTasksApi } from './api';
 
 /** Saves all tasks as a CSV file. How large it becomes is not known beforehand, so progress is what has come so far. */
 export function Export() {
-  const api = useApi();
+  const api = useTasksApi();
   const block = useBlock('tasks.export');
   const [bytes, setBytes] = useState(0);
   const [saved, setSaved] = useState<string | null>(null);
@@ -19,7 +20,7 @@ export function Export() {
       setBytes(0);
       setSaved(null);
       abort.current = new AbortController();
-      const stream = await api.exportTasks(abort.current.signal);
+      const stream = await api.export(abort.current.signal);
       const file = await collect(stream, setBytes);
       saveFile(file, 'tasks.csv');
       setSaved(fileSize(file.size));

@@ -1,5 +1,6 @@
 import { useId, useState } from 'react';
-import type { FieldError, Priority } from '../api/contract';
+import type { FieldError } from '../api/contract';
+import type { Priority } from './contract';
 import { type Entry, priorities } from './entry';
 
 interface Props {

@@ -1,11 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { Action } from '../api/action';
-import type { ParseResult } from '../api/contract';
 import { asFailure } from '../api/failure';
-import { useApi, useBlock } from '../app/context';
+import { useBlock } from '../app/context';
 import { FailureNotice, Notice } from '../app/notice';
 import { wait } from '../app/time';
+import { useTasksApi } from './api';
+import type { ParseResult } from './contract';
 import { Drafts } from './drafts';
 import { timeZone } from './entry';
 
@@ -16,7 +17,7 @@ const trueForMs = 60_000;
 
 /** Free text in, drafts to look over, tasks out. */
 export function QuickAdd() {
-  const api = useApi();
+  const api = useTasksApi();
   const [text, setText] = useKeptText();
   const input = useRef<HTMLTextAreaElement>(null);
   const [action] = useState(() => new Action(trueForMs));

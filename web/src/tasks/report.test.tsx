@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 import { screen, within } from '@testing-library/react';
 import { expect, test, vi } from 'vitest';
-import { json, problem, refusal, signedIn, task } from '../testing/fakeserver';
+import { json, problem, refusal } from '../testing/fakeserver';
 import { advance, click, open, settle, stopClock, write } from '../testing/page';
+import { signedInWith, task } from './fake';
 
 stopClock();
 
@@ -18,7 +19,7 @@ async function ask(): Promise<void> {
 }
 
 test('a task is reported with a reason, once, and the row says so', async () => {
-  const server = signedIn(offer).on(route, () => json(sent, 201));
+  const server = signedInWith(offer).on(route, () => json(sent, 201));
   await open(server);
   await ask();
   expect(screen.getByRole('dialog', { name: `Report “${offer.title}”` })).toBeTruthy();
@@ -34,7 +35,7 @@ test('a task is reported with a reason, once, and the row says so', async () => 
 
 test('a report without an answer keeps what was written, and its key', async () => {
   let tries = 0;
-  const server = signedIn(offer).on(route, () => {
+  const server = signedInWith(offer).on(route, () => {
     if (++tries === 1) throw new TypeError('Failed to fetch');
     return json(sent, 201);
   });
@@ -50,7 +51,7 @@ test('a report without an answer keeps what was written, and its key', async () 
 });
 
 test('a report that is refused waits in the dialog until there is room', async () => {
-  const server = signedIn(offer).on(route, () => refusal('reports.create', 4000));
+  const server = signedInWith(offer).on(route, () => refusal('reports.create', 4000));
   await open(server);
   await ask();
   await write('What is wrong with it?', reason);
@@ -63,7 +64,7 @@ test('a report that is refused waits in the dialog until there is room', async (
 });
 
 test('a report of a task that is gone says why, with the request’s id', async () => {
-  await open(signedIn(offer).on(route, () => problem(404, 'NOT_FOUND', 'There is no such task.')));
+  await open(signedInWith(offer).on(route, () => problem(404, 'NOT_FOUND', 'There is no such task.')));
   await ask();
   await write('What is wrong with it?', reason);
   await click('button', 'Send the report');

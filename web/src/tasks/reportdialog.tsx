@@ -1,12 +1,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { Action } from '../api/action';
-import type { Task } from '../api/contract';
 import { asFailure } from '../api/failure';
-import { useApi, useBlock } from '../app/context';
+import { useBlock } from '../app/context';
 import { CancelButton, Dialog } from '../app/dialog';
 import { FailureNotice } from '../app/notice';
 import { wait } from '../app/time';
+import { useTasksApi } from './api';
+import type { Task } from './contract';
 
 interface Props {
   task: Task;
@@ -16,7 +17,7 @@ interface Props {
 
 /** Tells the administrators what is wrong with a task. */
 export default function ReportDialog({ task, onSent, onClose }: Props) {
-  const api = useApi();
+  const api = useTasksApi();
   const [action] = useState(() => new Action());
   const [reason, setReason] = useState('');
   const report = useMutation({ mutationFn: () => api.report(action, task.id, reason.trim()), onSuccess: onSent });

@@ -1,4 +1,4 @@
-import type { Draft } from '../api/contract';
+import type { Draft } from './contract';
 
 /** A piece of a text, and what it was understood as; kind is null for the rest. */
 export interface Piece {

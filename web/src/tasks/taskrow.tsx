@@ -1,15 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, useId, useLayoutEffect, useRef, useState } from 'react';
-import type { Task } from '../api/contract';
 import { asFailure, type Failure } from '../api/failure';
-import { useApi, useBlock } from '../app/context';
-import { Icon } from '../app/icon';
+import { useBlock } from '../app/context';
 import { LaterPart } from '../app/later';
 import { FailureNotice, Notice } from '../app/notice';
 import { wait } from '../app/time';
+import { useTasksApi } from './api';
 import { expectChange, replaceTask } from './cache';
+import type { Task } from './contract';
 import { dueLabel, type Entry, entryOf, updateBody } from './entry';
 import { TaskFields } from './fields';
+import { Icon } from './icon';
 
 const ReportDialog = lazy(() => import('./reportdialog'));
 
@@ -124,11 +125,11 @@ function Facts({ task }: { task: Task }) {
 // The tick shows at once, and goes back if the server says no. Ticks of one task are sent one after the other, so that
 // the last one counts.
 function useToggle(task: Task) {
-  const api = useApi();
+  const api = useTasksApi();
   const client = useQueryClient();
   return useMutation({
     scope: { id: `done ${task.id}` },
-    mutationFn: (done: boolean) => api.updateTask(task.id, { done }),
+    mutationFn: (done: boolean) => api.update(task.id, { done }),
     onMutate: (done) => replaceTask(client, { ...task, done }),
     onSuccess: (saved) => {
       replaceTask(client, saved);
@@ -139,13 +140,13 @@ function useToggle(task: Task) {
 }
 
 function Editor({ task, onClose }: { task: Task; onClose: () => void }) {
-  const api = useApi();
+  const api = useTasksApi();
   const client = useQueryClient();
   const block = useBlock('tasks.update');
   const [before] = useState(() => entryOf(task));
   const [entry, setEntry] = useState<Entry>(before);
   const save = useMutation({
-    mutationFn: () => api.updateTask(task.id, updateBody(before, entry)),
+    mutationFn: () => api.update(task.id, updateBody(before, entry)),
     onSuccess: (saved) => {
       replaceTask(client, saved);
       onClose();

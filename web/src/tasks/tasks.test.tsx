@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
 import { fireEvent, screen } from '@testing-library/react';
 import { describe, expect, test } from 'vitest';
-import { json, problem, refusal, signedIn, task } from '../testing/fakeserver';
+import { json, problem, refusal, signedIn } from '../testing/fakeserver';
 import { advance, click, open, settle, stopClock, write } from '../testing/page';
+import { signedInWith, task } from './fake';
 
 stopClock();
 
@@ -11,7 +12,7 @@ const path = `/api/v1/tasks/${notes.id}`;
 
 describe('done', () => {
   test('shows at once and is sent', async () => {
-    const server = signedIn(notes).on(`PATCH ${path}`, () => json({ ...notes, done: true }));
+    const server = signedInWith(notes).on(`PATCH ${path}`, () => json({ ...notes, done: true }));
     await open(server);
     await click('checkbox', notes.title);
     expect(screen.getByRole('checkbox')).toHaveProperty('checked', true);
@@ -19,7 +20,7 @@ describe('done', () => {
   });
 
   test('goes back when it is refused, and says why beside the task', async () => {
-    const server = signedIn(notes).on(`PATCH ${path}`, () =>
+    const server = signedInWith(notes).on(`PATCH ${path}`, () =>
       problem(503, 'UNAVAILABLE', 'Not for the moment.', { retryAfter: 5000 }),
     );
     await open(server);
@@ -32,7 +33,7 @@ describe('done', () => {
 });
 
 test('what is done is under Done at once, though that list was seen a moment ago', async () => {
-  const server = signedIn(notes).on(`PATCH ${path}`, () => json({ ...notes, done: true }));
+  const server = signedInWith(notes).on(`PATCH ${path}`, () => json({ ...notes, done: true }));
   server.on('GET /api/v1/tasks', (request) => {
     const done = new URL(request.url).searchParams.get('done') === 'true';
     const ticked = server.count(`PATCH ${path}`) > 0;
@@ -49,7 +50,7 @@ test('what is done is under Done at once, though that list was seen a moment ago
 
 test('ticks of one task are sent one after the other, and the last one counts', async () => {
   const answers: (() => void)[] = [];
-  const server = signedIn(notes).on(
+  const server = signedInWith(notes).on(
     `PATCH ${path}`,
     (_, body) =>
       new Promise((resolve) => {
@@ -73,7 +74,7 @@ test('ticks of one task are sent one after the other, and the last one counts', 
 
 describe('editing', () => {
   test('sends only what was changed', async () => {
-    const server = signedIn(notes).on(`PATCH ${path}`, () => json({ ...notes, title: 'Write them' }));
+    const server = signedInWith(notes).on(`PATCH ${path}`, () => json({ ...notes, title: 'Write them' }));
     await open(server);
     await click('button', /^Edit/);
     await write('Title', 'Write them');
@@ -85,7 +86,7 @@ describe('editing', () => {
 
   test('names the field at fault and keeps the form', async () => {
     const fields = [{ field: 'tags[0]', message: 'must have at most 32 characters' }];
-    const server = signedIn(notes).on(`PATCH ${path}`, () =>
+    const server = signedInWith(notes).on(`PATCH ${path}`, () =>
       problem(422, 'VALIDATION_FAILED', 'Some fields break a rule.', { fields }),
     );
     await open(server);
@@ -99,7 +100,7 @@ describe('editing', () => {
   });
 
   test('is left with Escape', async () => {
-    await open(signedIn(notes));
+    await open(signedInWith(notes));
     await click('button', /^Edit/);
     fireEvent.keyDown(screen.getByLabelText('Title'), { key: 'Escape' });
     await settle();
@@ -109,7 +110,7 @@ describe('editing', () => {
 
 describe('deleting', () => {
   test('waits five seconds, and is sent once', async () => {
-    const server = signedIn(notes).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
+    const server = signedInWith(notes).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
     await open(server);
     await click('button', /^Delete/);
     expect(screen.getByRole('button', { name: /^Undo/ })).toBeTruthy();
@@ -121,7 +122,7 @@ describe('deleting', () => {
   });
 
   test('can be taken back', async () => {
-    const server = signedIn(notes);
+    const server = signedInWith(notes);
     await open(server);
     await click('button', /^Delete/);
     await click('button', /^Undo/);
@@ -132,7 +133,7 @@ describe('deleting', () => {
 
   test('keeps the focus where the reader is: on the task that is back, or on the list it has left', async () => {
     const other = task('Another one');
-    const server = signedIn(notes, other).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
+    const server = signedInWith(notes, other).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
     await open(server);
     await click('button', `Delete ${notes.title}`);
     expect(document.activeElement?.textContent).toContain('Undo');
@@ -144,7 +145,7 @@ describe('deleting', () => {
   });
 
   test('is sent at once when the page is left', async () => {
-    const server = signedIn(notes).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
+    const server = signedInWith(notes).on(`DELETE ${path}`, () => new Response(null, { status: 204 }));
     await open(server);
     await click('button', /^Delete/);
     globalThis.dispatchEvent(new Event('pagehide'));
@@ -153,7 +154,7 @@ describe('deleting', () => {
   });
 
   test('that is refused brings the task back, with the reason', async () => {
-    const server = signedIn(notes).on(`DELETE ${path}`, () => refusal('tasks.write', 9000));
+    const server = signedInWith(notes).on(`DELETE ${path}`, () => refusal('tasks.write', 9000));
     await open(server);
     await click('button', /^Delete/);
     await advance(5100);

@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { type RefObject, useLayoutEffect, useRef, useState } from 'react';
-import type { TaskFilter } from '../api/api';
-import type { Task } from '../api/contract';
 import { asFailure } from '../api/failure';
-import { useApi, useBlock } from '../app/context';
+import { useBlock } from '../app/context';
 import { FailureNotice } from '../app/notice';
 import { useSecondsUntil, wait } from '../app/time';
+import { type TaskFilter, useTasksApi } from './api';
+import type { Task } from './contract';
 import { Export } from './export';
 import { QuickAdd } from './quickadd';
 import { TaskRow } from './taskrow';
@@ -41,10 +41,10 @@ export function Tasks() {
 }
 
 function useTasks(filter: TaskFilter) {
-  const api = useApi();
+  const api = useTasksApi();
   return useInfiniteQuery({
     queryKey: ['tasks', filter],
-    queryFn: ({ pageParam, signal }) => api.tasks(filter, pageParam, signal),
+    queryFn: ({ pageParam, signal }) => api.list(filter, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.nextCursor ?? null,
   });

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { now } from '../api/clock';
 import { asFailure, type Failure } from '../api/failure';
-import { useApi } from '../app/context';
+import { useTasksApi } from './api';
 import { dropTask } from './cache';
 
 // How long a delete waits in the browser for second thoughts.
@@ -13,7 +13,7 @@ export type Deletion = { state: 'waiting'; until: number } | { state: 'sent' } |
 
 /** Deletes that can be taken back. One that still waits when the page is left is sent then: nobody took it back. */
 export function useDeletions() {
-  const api = useApi();
+  const api = useTasksApi();
   const client = useQueryClient();
   const [deletions, setDeletions] = useState<ReadonlyMap<string, Deletion>>(new Map());
   const timers = useRef(new Map<string, ReturnType<typeof setTimeout>>());
@@ -33,7 +33,7 @@ export function useDeletions() {
       timers.current.delete(id);
       mark(id, { state: 'sent' });
       try {
-        await api.deleteTask(id);
+        await api.delete(id);
       } catch (thrown) {
         const failure = asFailure(thrown);
         if (failure.code !== 'NOT_FOUND') return mark(id, { state: 'failed', failure }); // Gone already is as good.

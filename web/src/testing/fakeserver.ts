@@ -1,14 +1,14 @@
 // A server for the tests of the page: it answers in the contract's shapes, and remembers what it was asked.
-import type { LimitStatus, Limits, Me, Problem, Task } from '../api/contract';
+import type { LimitStatus, Limits, Me, Problem } from '../api/contract';
 
 type Handler = (request: Request, body: unknown) => Response | Promise<Response>;
 
 export class FakeServer {
-  /** What was asked, such as "GET /api/v1/tasks?done=false&limit=25", with the body and the idempotency key that came along. */
+  /** What was asked, such as "GET /api/v1/admin/orgs?limit=25", with the body and the idempotency key that came along. */
   readonly asked: { what: string; body: unknown; key: string | undefined }[] = [];
   private readonly handlers = new Map<string, Handler>();
 
-  /** Sets what answers a route, such as "GET /api/v1/tasks"; a later handler takes the place of an earlier one. */
+  /** Sets what answers a route, such as "GET /api/v1/me"; a later handler takes the place of an earlier one. */
   on(route: string, handler: Handler): this {
     this.handlers.set(route, handler);
     return this;
@@ -100,33 +100,24 @@ export const aliceLimits: Limits = {
   caller: { kind: 'user', userId: alice.id, orgId: alice.organisation.id, plan: 'team' },
   budgets: [
     budget('user', { limit: 100, remaining: 88 }),
+    budget('auth.refresh', { per: 'session', limit: 30, remaining: 30 }),
+    budget('org', { per: 'organisation', algorithm: 'token-bucket', limit: 600, remaining: 600, refillPerSecond: 10 }),
+    // example:begin
     budget('tasks.write', { limit: 30, remaining: 30 }),
     budget('tasks.parse'),
+    // example:end
   ],
 };
 
-export function task(title: string, more: Partial<Task> = {}): Task {
-  return {
-    id: `0199bbbb-0000-7000-8000-${title.length.toString().padStart(12, '0')}`,
-    title,
-    notes: '',
-    dueAt: null,
-    priority: 'none',
-    tags: [],
-    done: false,
-    createdBy: alice.id,
-    createdAt: '2026-11-29T09:00:00.000Z',
-    updatedAt: '2026-11-29T09:00:00.000Z',
-    ...more,
-  };
-}
-
-/** A server at which alice is signed in and has those tasks. */
-export function signedIn(...tasks: Task[]): FakeServer {
+/** A server at which alice is signed in. */
+export function signedIn(): FakeServer {
   return new FakeServer()
     .on('GET /api/v1/limits', () => json(aliceLimits))
+    .on('GET /api/v1/tasks', () => json({ items: [] })) // example:line
     .on('GET /api/v1/me', () => json(alice))
-    .on('GET /api/v1/tasks', () => json({ items: tasks }));
+    .on('GET /api/v1/org', () =>
+      json({ ...alice.organisation, memberCount: 3, createdAt: '2026-11-29T09:00:00.000Z' }),
+    );
 }
 
 /** A server to which the browser is a stranger. */

@@ -1,4 +1,4 @@
-// Signing in and out, and what people do with tasks.
+// What people do with tasks.
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { eventually, pass, stop, wind } from './pageclock';
@@ -20,43 +20,20 @@ async function add(text: string): Promise<void> {
   await page.getByRole('button', { name: /^Save (the task|\d)/ }).waitFor({ state: 'detached' });
 }
 
-describe('signing in and out', () => {
-  beforeEach(async () => {
-    page = await stage.openAfresh();
-  });
+test('signing out everywhere ends the other browser’s session too, and what it typed is kept', async () => {
+  const [here, other] = [await stage.openAfresh(), await stage.openAfresh()];
+  await Promise.all([here, other].map((each) => signIn(each, 'Dave Dyer')));
+  await here.getByRole('button', { name: 'Dave Dyer' }).click();
+  await here.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await here.getByRole('link', { name: 'Sign in' }).waitFor();
 
-  test('a visitor signs in, sees who they are, and signs out', async () => {
-    await signIn(page, 'Alice Archer');
-    await page.getByRole('button', { name: 'Alice Archer' }).click();
-    await page.getByText('alice@acme.example').waitFor();
-    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByRole('link', { name: 'Sign in' }).waitFor();
-    expect(new URL(page.url()).pathname).toBe('/');
-  });
-
-  test('signing out everywhere ends the other browser’s session too, and what it typed is kept', async () => {
-    const other = await stage.openAfresh();
-    await Promise.all([page, other].map((each) => signIn(each, 'Dave Dyer')));
-    await page.getByRole('button', { name: 'Dave Dyer' }).click();
-    await page.getByRole('button', { name: 'Sign out everywhere' }).click();
-    await page.getByRole('link', { name: 'Sign in' }).waitFor();
-
-    await other.getByLabel('What is to be done?').fill('Water the plants');
-    await other.keyboard.press('Enter');
-    await other.getByText('Your session has ended.').first().waitFor();
-    await other.getByRole('link', { name: 'Sign in again' }).first().click();
-    await other.getByText('Dave Dyer').first().click();
-    await other.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
-    expect(await other.getByLabel('What is to be done?').inputValue()).toBe('Water the plants');
-  });
-
-  test('a sign-in that failed says why, once', async () => {
-    await page.goto('/?signin=denied');
-    await page.getByRole('alert').getByText('The sign-in was declined.').waitFor();
-    await page.reload();
-    await page.getByRole('link', { name: 'Sign in' }).waitFor();
-    expect(await page.getByRole('alert').count()).toBe(0);
-  });
+  await other.getByLabel('What is to be done?').fill('Water the plants');
+  await other.keyboard.press('Enter');
+  await other.getByText('Your session has ended.').first().waitFor();
+  await other.getByRole('link', { name: 'Sign in again' }).first().click();
+  await other.getByText('Dave Dyer').first().click();
+  await other.getByRole('heading', { name: 'Tasks', exact: true }).waitFor();
+  expect(await other.getByLabel('What is to be done?').inputValue()).toBe('Water the plants');
 });
 
 describe('tasks', () => {

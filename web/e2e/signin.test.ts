@@ -1,0 +1,40 @@
+// Signing in and out.
+import { expect, test } from 'vitest';
+import { Stage, signIn } from './stage';
+
+const stage = new Stage();
+
+test('a visitor signs in, sees who they are, and signs out', async () => {
+  const page = await stage.openAfresh();
+  await signIn(page, 'Alice Archer');
+  await page.getByRole('button', { name: 'Alice Archer' }).click();
+  await page.getByText('alice@acme.example').waitFor();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByRole('link', { name: 'Sign in' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/');
+});
+
+test('signing out everywhere ends the other browser’s session too, which is told and can sign in again', async () => {
+  const [page, other] = [await stage.openAfresh(), await stage.openAfresh()];
+  await Promise.all([page, other].map((each) => signIn(each, 'Dave Dyer')));
+  await other.goto('/budgets');
+  await other.getByRole('meter', { name: 'All your requests', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Dave Dyer' }).click();
+  await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await page.getByRole('link', { name: 'Sign in' }).waitFor();
+
+  await other.getByText('Your session has ended.').first().waitFor();
+  await other.getByRole('link', { name: 'Sign in again' }).first().click();
+  await other.getByText('Dave Dyer').first().click();
+  await other.getByRole('heading', { name: 'Budgets', exact: true }).waitFor();
+  expect(new URL(other.url()).pathname).toBe('/budgets');
+});
+
+test('a sign-in that failed says why, once', async () => {
+  const page = await stage.openAfresh();
+  await page.goto('/?signin=denied');
+  await page.getByRole('alert').getByText('The sign-in was declined.').waitFor();
+  await page.reload();
+  await page.getByRole('link', { name: 'Sign in' }).waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+});

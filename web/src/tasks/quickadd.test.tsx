@@ -1,0 +1,160 @@
+// @vitest-environment happy-dom
+import { fireEvent, screen } from '@testing-library/react';
+import { expect, test, vi } from 'vitest';
+import { aliceLimits, json, problem, refusal, signedIn } from '../testing/fakeserver';
+import { advance, click, open, settle, stopClock, write } from '../testing/page';
+import { signedInWith, task } from './fake';
+
+stopClock();
+
+const parsed = {
+  parser: 'local',
+  drafts: [
+    {
+      title: 'Buy milk',
+      notes: '',
+      dueAt: null,
+      priority: 'none',
+      tags: ['home'],
+      spans: [{ start: 9, end: 14, kind: 'tag' }],
+    },
+    {
+      title: 'Call Ann',
+      notes: '',
+      dueAt: null,
+      priority: 'high',
+      tags: [],
+      spans: [{ start: 24, end: 29, kind: 'priority' }],
+    },
+  ],
+};
+
+test('the page shows the tasks beside the budgets that they spend, each asked for once', async () => {
+  const server = signedInWith(task('Write the release notes'));
+  await open(server);
+  expect(screen.getByLabelText('Write the release notes')).toBeTruthy();
+  expect(screen.getByRole('meter', { name: 'All your requests' }).getAttribute('aria-valuenow')).toBe('88');
+  expect(server.count('GET /api/v1/limits')).toBe(1);
+});
+
+test('a text is turned into drafts, one is put right, and they are saved', async () => {
+  const server = signedIn()
+    .on('POST /api/v1/tasks/parse', () => json(parsed))
+    .on('POST /api/v1/tasks', (_, body) => json(task((body as { title: string }).title), 201));
+  await open(server);
+  await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+  await click('button', 'Turn into tasks');
+  expect(screen.getByText('#home', { selector: 'mark' }).textContent).toContain('tag');
+  const [first] = screen.getAllByLabelText('Title');
+  expect(first).toHaveProperty('value', 'Buy milk');
+  if (first) fireEvent.change(first, { target: { value: 'Buy oat milk' } });
+  await click('button', 'Save 2 tasks');
+  const created = server.asked.filter(({ what }) => what === 'POST /api/v1/tasks').map(({ body }) => body);
+  expect(created).toMatchObject([
+    { title: 'Buy oat milk', tags: ['home'] },
+    { title: 'Call Ann', priority: 'high' },
+  ]);
+  expect(screen.getByLabelText('Buy oat milk')).toBeTruthy();
+  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', '');
+});
+
+test('whoever is refused sees until when, may not press till then, and then succeeds', async () => {
+  const server = signedIn().on('POST /api/v1/tasks/parse', () => refusal('tasks.parse', 3000));
+  await open(server);
+  await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+  await click('button', 'Turn into tasks');
+  expect(screen.getByText('Reading free text', { selector: '.notice b' })).toBeTruthy();
+  expect(screen.getByText('REQ123')).toBeTruthy();
+  expect(screen.getByRole('button', { name: 'Turn into tasks in 3 s' })).toHaveProperty('disabled', true);
+  await advance(2000);
+  expect(screen.getByRole('button', { name: 'Turn into tasks in 1 s' })).toHaveProperty('disabled', true);
+  expect(server.count('POST /api/v1/tasks/parse')).toBe(1);
+  server.on('POST /api/v1/tasks/parse', () => json(parsed));
+  await advance(1000);
+  await click('button', 'Turn into tasks');
+  expect(screen.getByRole('button', { name: 'Save 2 tasks' })).toBeTruthy();
+});
+
+test('drafts that could not be saved are kept, and none is saved twice', async () => {
+  let tries = 0;
+  const server = signedIn()
+    .on('POST /api/v1/tasks/parse', () => json(parsed))
+    .on('POST /api/v1/tasks', (_, body) =>
+      ++tries === 2 ? refusal('tasks.write', 1000) : json(task((body as { title: string }).title), 201),
+    );
+  await open(server);
+  await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+  await click('button', 'Turn into tasks');
+  await click('button', 'Save 2 tasks');
+  expect(screen.getByLabelText('Title')).toHaveProperty('value', 'Call Ann');
+  await advance(1000);
+  await click('button', 'Save the task');
+  const titles = server.asked
+    .filter(({ what }) => what === 'POST /api/v1/tasks')
+    .map(({ body }) => (body as { title: string }).title);
+  expect(titles).toEqual(['Buy milk', 'Call Ann', 'Call Ann']);
+});
+
+test('a save without an answer is sent again with the same key, and makes no task twice', async () => {
+  let tries = 0;
+  const server = signedIn()
+    .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
+    .on('POST /api/v1/tasks', (_, body) => {
+      if (++tries === 1) throw new TypeError('Failed to fetch');
+      return json(task((body as { title: string }).title), 201);
+    });
+  await open(server);
+  await write('What is to be done?', 'Buy milk #home');
+  await click('button', 'Turn into tasks');
+  await click('button', 'Save the task');
+  expect(screen.getByRole('alert').textContent).toContain('could not be reached');
+  await click('button', 'Save the task');
+  const [first, second] = server.keys('POST /api/v1/tasks');
+  expect(first).toBeTruthy();
+  expect(second).toBe(first);
+});
+
+test('the end of a session leaves the page and what was typed, and nothing is asked any more', async () => {
+  const server = signedIn().on('POST /api/v1/tasks/parse', () => problem(401, 'AUTH_FAILED', 'Authentication failed.'));
+  await open(server);
+  await write('What is to be done?', 'Buy milk');
+  await click('button', 'Turn into tasks');
+  expect(screen.getAllByRole('link', { name: 'Sign in again' }).length).toBeGreaterThan(0);
+  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', 'Buy milk');
+  const asked = server.asked.length;
+  await advance(120_000);
+  expect(server.asked.length).toBe(asked);
+});
+
+test('whoever is offline is told at once that nothing was reached, and nothing waits without a word', async () => {
+  const server = signedIn().on('POST /api/v1/tasks/parse', () => {
+    throw new TypeError('Failed to fetch');
+  });
+  await open(server);
+  vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false);
+  globalThis.dispatchEvent(new Event('offline'));
+  await write('What is to be done?', 'Buy milk');
+  await click('button', 'Turn into tasks');
+  expect(screen.getByRole('alert').textContent).toContain('could not be reached');
+  const asked = server.count('GET /api/v1/tasks');
+  vi.restoreAllMocks();
+  globalThis.dispatchEvent(new Event('online'));
+  await settle();
+  expect(server.count('POST /api/v1/tasks/parse')).toBe(1);
+  expect(server.count('GET /api/v1/tasks')).toBe(asked); // It is fresh still.
+});
+
+test('a gauge falls with the headers of any answer', async () => {
+  const server = signedIn().on('POST /api/v1/tasks/parse', () =>
+    json(parsed, 200, { RateLimit: '"user";r=3;t=40', 'RateLimit-Policy': '"user";q=100;w=60' }),
+  );
+  await open(server);
+  await write('What is to be done?', 'x');
+  await click('button', 'Turn into tasks');
+  const meter = screen.getByRole('meter', { name: 'All your requests' });
+  expect(meter.getAttribute('aria-valuetext')).toBe('3 of 100 left');
+  expect(screen.getByText('more in 40 s')).toBeTruthy();
+  await advance(40_000);
+  expect(server.count('GET /api/v1/limits')).toBeGreaterThan(1);
+  expect(meter.getAttribute('aria-valuenow')).toBe(String(aliceLimits.budgets[0]?.remaining));
+});
