@@ -33,8 +33,7 @@ func (s *server) limiterHooks() ratelimit.Hooks {
 		},
 		OutageEnded: func(o ratelimit.Outage) {
 			bound.of(o.Budget).Degraded(false)
-			s.log.Warn("limiter store is back", "budget", o.Budget.Name, "store", o.Budget.Store,
-				"decided_by_mode", o.Decisions, "lasted", time.Since(o.Began).Round(time.Millisecond).String())
+			s.logOutageEnd(o)
 		},
 		KeyFault: func(b *ratelimit.Budget, key ratelimit.Key, err error) {
 			row, _ := api.BudgetNamed(b.Name)
@@ -42,6 +41,16 @@ func (s *server) limiterHooks() ratelimit.Hooks {
 				"store", b.Store, "mode", b.OnFailure.String(), "error", err)
 		},
 	}
+}
+
+func (s *server) logOutageEnd(o ratelimit.Outage) {
+	log := s.log.With("budget", o.Budget.Name, "store", o.Budget.Store,
+		"decided_by_mode", o.Decisions, "lasted", time.Since(o.Began).Round(time.Millisecond).String())
+	if o.Closed {
+		log.Warn("limiter store still fails as the server ends")
+		return
+	}
+	log.Warn("limiter store is back")
 }
 
 // watchDatabase adds the pool of connections to the database to the metrics.

@@ -210,6 +210,7 @@ func TestFaults(t *testing.T) {
 
 		{"production: no database", production.with("DATABASE_URL", ""), "DATABASE_URL is empty", "postgres://"},
 		{"production: default password", production.with("DATABASE_URL", "postgres://app:postgres@db/app"), "DATABASE_URL has a default password", "of its own"},
+		{"production: the development's password", production.with("DATABASE_URL", "postgres://app:app@db/app"), "DATABASE_URL has a default password", "of its own"},
 		{"production: default password in the query", production.with("DATABASE_URL", "postgres:///app?password=change-me"), "DATABASE_URL", "of its own"},
 		{"production: no public URL", production.with("PUBLIC_URL", ""), "PUBLIC_URL is empty", "https://app.example.com"},
 		{"production: http", production.with("PUBLIC_URL", "http://app.example.com"), "PUBLIC_URL is http", "https://"},

@@ -145,7 +145,7 @@ func (c Config) developmentFaults() []error {
 // isDefault reports whether a secret is one that examples and images come with.
 func isDefault(secret string) bool {
 	switch strings.ToLower(secret) {
-	case "changeme", "change-me", "change_me", "secret", "password", "postgres", "redis", "example", "test", "development", string(devClientSecret):
+	case "app", "admin", "root", "changeme", "change-me", "change_me", "secret", "password", "postgres", "redis", "example", "test", "development", string(devClientSecret):
 		return true
 	default:
 		return false

@@ -141,15 +141,15 @@ func (g *guard) recovered(now time.Time) {
 	if now.Sub(g.start)-time.Duration(g.lastFailed.Load()) < probeEvery || !g.failing.CompareAndSwap(true, false) {
 		return
 	}
-	g.endOutages()
+	g.endOutages(false)
 }
 
-func (g *guard) endOutages() {
+func (g *guard) endOutages(closed bool) {
 	g.mu.Lock()
 	watched := slices.Clone(g.outages)
 	g.mu.Unlock()
 	for _, o := range watched {
-		o.end()
+		o.end(closed)
 	}
 }
 

@@ -11,7 +11,8 @@ type Hooks struct {
 	Store func(name string) StoreHooks
 	// OutageBegan is called once a budget and outage, when the budget's mode first decides.
 	OutageBegan func(Outage)
-	// OutageEnded is called when the store has answered again, with the count of what the mode decided.
+	// OutageEnded is called when the store has answered again, or the limiter is closed before it has, with the count of
+	// what the mode decided.
 	OutageEnded func(Outage)
 	// KeyFault reports a key whose stored value the store cannot read, which Reset heals; at most once a minute and budget.
 	KeyFault func(*Budget, Key, error)
@@ -45,6 +46,8 @@ type Outage struct {
 	Began time.Time
 	// Decisions is how many the budget's mode decided so far.
 	Decisions int64
+	// Closed is true of an outage that Close ended: the store has not answered.
+	Closed bool
 }
 
 func count(f func()) {

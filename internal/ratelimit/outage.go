@@ -33,9 +33,10 @@ func (o *outages) note(b *Budget, now time.Time, err error) {
 	}
 }
 
-func (o *outages) end() {
+func (o *outages) end(closed bool) {
 	o.mu.Lock()
 	ended := o.outage
+	ended.Closed = closed
 	o.outage = Outage{}
 	o.mu.Unlock()
 	if ended.Decisions > 0 && o.hooks.OutageEnded != nil {
