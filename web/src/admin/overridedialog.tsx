@@ -217,7 +217,7 @@ function Numbers({ form, set }: PartProps) {
 }
 
 const modes: { mode: Form['mode']; label: string }[] = [
-  { mode: 'shadow', label: 'In shadow first: count, and refuse nobody' },
+  { mode: 'shadow', label: 'In shadow first: count, and refuse nobody, not by the present limit either' },
   { mode: 'enforce', label: 'Enforce it' },
   { mode: 'unchanged', label: 'As it is without this override' },
 ];
