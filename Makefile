@@ -158,3 +158,10 @@ web/dist/index.html: web/node_modules/.package-lock.json api/spec/openapi.json $
 rename: ## Give a fork its own module path (MODULE=example.org/you/app)
 	@bash scripts/setup go
 	@go run ./scripts/rename $(MODULE)
+
+# example:begin
+.PHONY: remove-example
+remove-example: ## Take the example domain out of a fork: tasks, their parser and reports
+	@bash scripts/setup go
+	@go run ./scripts/removeexample
+# example:end

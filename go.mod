@@ -9,8 +9,8 @@ require (
 	github.com/go-jose/go-jose/v4 v4.1.9
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.13.0
-	github.com/olebedev/when v1.1.0
-	github.com/openai/openai-go/v3 v3.99.0
+	github.com/olebedev/when v1.1.0 // example:line
+	github.com/openai/openai-go/v3 v3.99.0 // example:line
 	github.com/pressly/goose/v3 v3.30.1
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0

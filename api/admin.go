@@ -43,25 +43,6 @@ type OrganisationRef struct {
 	Name string `json:"name"`
 }
 
-// AdminReport is a report as administrators read it.
-type AdminReport struct {
-	ID     string `json:"id"`
-	TaskID string `json:"taskId"`
-	// TaskTitle is null once the task was deleted.
-	TaskTitle    *string         `json:"taskTitle"`
-	Reason       string          `json:"reason"`
-	Organisation OrganisationRef `json:"organisation"`
-	// ReportedBy is null once that person's data was removed.
-	ReportedBy *PersonRef `json:"reportedBy"`
-	CreatedAt  Time       `json:"createdAt"`
-}
-
-// AdminReportList is a page of reports, newest first.
-type AdminReportList struct {
-	Items      []AdminReport `json:"items"`
-	NextCursor string        `json:"nextCursor,omitempty"`
-}
-
 // OrganisationList is a page of organisations, newest first.
 type OrganisationList struct {
 	Items      []Organisation `json:"items"`

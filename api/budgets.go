@@ -128,9 +128,13 @@ const (
 	BudgetAdmin        = "admin"
 )
 
+// example:begin
+
 // BudgetTokens is metered: what the model may use is reserved before the call, and settled to what it did use. Where no
 // model is asked it costs nothing.
 const BudgetTokens = "ai.tokens"
+
+// example:end
 
 // Budgets returns the table of budgets, in the order in which headers list them. It is the only place with the numbers.
 //
@@ -158,6 +162,7 @@ func Budgets() []Budget {
 			Name: BudgetAdmin, Limit: 100, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
 			Why: "Administrators' routes, apart from what the same people spend as users.",
 		},
+		// example:begin
 		{
 			Name: "tasks.write", Limit: 30, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
 			Why: "Writes cost more than reads.",
@@ -182,6 +187,7 @@ func Budgets() []Budget {
 			Name: "reports.create", Limit: 10, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
 			Why: "A report takes a person's time to read.",
 		},
+		// example:end
 		{
 			Name: "auth.login", Limit: 10, Window: time.Minute, Per: PerAddress, Algorithm: Sliding, Place: InPostgres, OnFailure: FailClosed, Unit: "sign-ins",
 			Why: "Bounds abandoned sign-ins; given back when that sign-in completes.",

@@ -73,21 +73,12 @@ const (
 	RouteMeGet           = "me.get"
 	RouteMeDelete        = "me.delete"
 	RouteOrgGet          = "org.get"
-	RouteTasksList       = "tasks.list"
-	RouteTasksGet        = "tasks.get"
-	RouteTasksCreate     = "tasks.create"
-	RouteTasksUpdate     = "tasks.update"
-	RouteTasksDelete     = "tasks.delete"
-	RouteTasksParse      = "tasks.parse"
-	RouteTasksExport     = "tasks.export"
-	RouteReportsCreate   = "reports.create"
 	RouteAuthLogin       = "auth.login"
 	RouteAuthCallback    = "auth.callback"
 	RouteAuthRefresh     = "auth.refresh"
 	RouteAuthLogout      = "auth.logout"
 	RouteAuthBackchannel = "auth.backchannel"
 
-	RouteAdminReportsList     = "admin.reports.list"
 	RouteAdminOrgsList        = "admin.orgs.list"
 	RouteAdminOrgsPlan        = "admin.orgs.plan"
 	RouteAdminPlansList       = "admin.plans.list"
@@ -106,7 +97,16 @@ const (
 
 // Routes returns the table of routes. A row that the server does not mount, or a mounted route without a row, stops its start.
 func Routes() []Route {
-	return slices.Concat(metaRoutes(), taskRoutes(), authRoutes(), adminRoutes(), adminLimitRoutes(), adminProcessRoutes())
+	return slices.Concat(
+		metaRoutes(),
+		taskRoutes(),   // example:line
+		reportRoutes(), // example:line
+		authRoutes(),
+		adminReportRoutes(), // example:line
+		adminRoutes(),
+		adminLimitRoutes(),
+		adminProcessRoutes(),
+	)
 }
 
 func metaRoutes() []Route {
@@ -124,7 +124,8 @@ func metaRoutes() []Route {
 			Summary: "Who is calling.",
 		},
 		{
-			ID: RouteMeDelete, Method: http.MethodDelete, Path: BasePath + "/me", Budgets: []string{"tasks.write"}, Status: http.StatusNoContent,
+			ID: RouteMeDelete, Method: http.MethodDelete, Path: BasePath + "/me", Status: http.StatusNoContent,
+			Budgets: []string{"tasks.write"}, // example:line
 			Summary: "Removes the caller's personal data and sessions. Tasks stay with the organisation.",
 		},
 		{
@@ -139,49 +140,6 @@ func paging() []Param {
 	return []Param{
 		{Name: "limit", Type: "integer", Why: "Items a page, 1 to 200; 50 if absent."},
 		{Name: "cursor", Type: "string", Why: "nextCursor of the page before."},
-	}
-}
-
-func taskRoutes() []Route {
-	const tasks = BasePath + "/tasks"
-	write := []string{"tasks.write"}
-	return []Route{
-		{
-			ID: RouteTasksList, Method: http.MethodGet, Path: tasks, Response: TaskList{}, Status: http.StatusOK,
-			Query: append([]Param{
-				{Name: "done", Type: "boolean", Why: "Only finished, or only open, tasks."},
-			}, paging()...),
-			Summary: "The organisation's tasks, newest first.",
-		},
-		{
-			ID: RouteTasksCreate, Method: http.MethodPost, Path: tasks, Budgets: write, Request: TaskCreate{}, Response: Task{}, Status: http.StatusCreated,
-			TakesKey: true, Summary: "Creates a task.",
-		},
-		{
-			ID: RouteTasksParse, Method: http.MethodPost, Path: tasks + "/parse", Budgets: []string{"tasks.parse", "tasks.parse.burst", BudgetTokens},
-			Request: ParseRequest{}, Response: ParseResult{}, Status: http.StatusOK,
-			TakesKey: true, Summary: "Turns free text into task drafts. Saves nothing.",
-		},
-		{
-			ID: RouteTasksExport, Method: http.MethodGet, Path: tasks + "/export", Budgets: []string{"tasks.export"}, Status: http.StatusOK,
-			ContentType: "text/csv", NoHead: true, Summary: "All of the organisation's tasks as CSV.",
-		},
-		{
-			ID: RouteTasksGet, Method: http.MethodGet, Path: tasks + "/{id}", Response: Task{}, Status: http.StatusOK,
-			Summary: "One task.",
-		},
-		{
-			ID: RouteTasksUpdate, Method: http.MethodPatch, Path: tasks + "/{id}", Budgets: write, Request: TaskUpdate{}, Response: Task{}, Status: http.StatusOK,
-			Summary: "Changes the fields given; an absent field keeps its value, null clears it.",
-		},
-		{
-			ID: RouteTasksDelete, Method: http.MethodDelete, Path: tasks + "/{id}", Budgets: write, Status: http.StatusNoContent,
-			Summary: "Deletes a task.",
-		},
-		{
-			ID: RouteReportsCreate, Method: http.MethodPost, Path: BasePath + "/reports", Budgets: []string{"reports.create"}, Request: ReportCreate{}, Response: Report{}, Status: http.StatusCreated,
-			TakesKey: true, Summary: "Reports a task to the administrators.",
-		},
 	}
 }
 
@@ -223,10 +181,6 @@ func authRoutes() []Route {
 func adminRoutes() []Route {
 	const admin = BasePath + "/admin"
 	return []Route{
-		{
-			ID: RouteAdminReportsList, Method: http.MethodGet, Path: admin + "/reports", Class: ClassAdmin, Response: AdminReportList{}, Status: http.StatusOK,
-			Query: paging(), Summary: "What people reported, of all organisations, newest first.",
-		},
 		{
 			ID: RouteAdminOrgsList, Method: http.MethodGet, Path: admin + "/orgs", Class: ClassAdmin, Response: OrganisationList{}, Status: http.StatusOK,
 			Query: paging(), Summary: "All organisations, newest first.",

@@ -2,19 +2,12 @@ package api
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
 // The rules of the request bodies. Lengths of text are in characters (Unicode code points).
 const (
-	MaxTitle  = 200
-	MaxNotes  = 10_000
-	MaxTags   = 10
-	MaxTag    = 32
-	MaxText   = 2_000
 	MaxReason = 1_000
 	MaxPlan   = 64
 )
@@ -48,86 +41,6 @@ func (f *faults) length(field, value string, most int) {
 	if strings.ContainsRune(value, 0) {
 		f.addf(field, "must not contain the NUL character")
 	}
-}
-
-func (f *faults) priority(value Priority) {
-	if !slices.Contains(Priorities(), value) {
-		f.addf("priority", "must be one of none, low, medium, high")
-	}
-}
-
-func (f *faults) tags(tags []string) {
-	if len(tags) > MaxTags {
-		f.addf("tags", "must have at most %d items, has %d", MaxTags, len(tags))
-		return
-	}
-	for i, tag := range tags {
-		field := fmt.Sprintf("tags[%d]", i)
-		f.text(field, tag, MaxTag)
-		if slices.Index(tags, tag) < i {
-			f.addf(field, "must not repeat %q", tag)
-		}
-	}
-}
-
-// Validate returns every broken rule.
-func (t TaskCreate) Validate() []FieldError {
-	var f faults
-	f.text("title", t.Title, MaxTitle)
-	f.length("notes", t.Notes, MaxNotes)
-	if t.Priority != "" {
-		f.priority(t.Priority)
-	}
-	f.tags(t.Tags)
-	return f
-}
-
-// Validate returns every broken rule. Title and done cannot be cleared; a cleared priority is none, cleared notes and tags are empty.
-func (t TaskUpdate) Validate() []FieldError {
-	var f faults
-	if t.Title.Null {
-		f.addf("title", "must not be null")
-	}
-	if t.Title.Set && !t.Title.Null {
-		f.text("title", t.Title.Value, MaxTitle)
-	}
-	f.length("notes", t.Notes.Value, MaxNotes)
-	if t.Priority.Set && !t.Priority.Null {
-		f.priority(t.Priority.Value)
-	}
-	f.tags(t.Tags.Value)
-	if t.Done.Null {
-		f.addf("done", "must not be null")
-	}
-	return f
-}
-
-// Validate returns every broken rule.
-func (p ParseRequest) Validate() []FieldError {
-	var f faults
-	f.text("text", p.Text, MaxText)
-	if _, err := p.Location(); err != nil {
-		f.addf("timezone", `must be an IANA time zone such as "Europe/Berlin"`)
-	}
-	return f
-}
-
-// Location returns the request's time zone. "Local" is refused: it would be the server's own.
-func (p ParseRequest) Location() (*time.Location, error) {
-	if p.Timezone == "Local" {
-		return nil, fmt.Errorf("unknown time zone %q", p.Timezone)
-	}
-	return time.LoadLocation(p.Timezone)
-}
-
-// Validate returns every broken rule.
-func (r ReportCreate) Validate() []FieldError {
-	var f faults
-	if !IsID(r.TaskID) {
-		f.addf("taskId", "must be the id of a task")
-	}
-	f.text("reason", r.Reason, MaxReason)
-	return f
 }
 
 // Validate returns every broken rule. Which plans there are is the database's to say.

@@ -16,7 +16,11 @@ import (
 	"example.com/gatehouse/mobileclient"
 )
 
+// example:begin
+
 const taskID = "0198c0de-0000-7000-8000-000000000001"
+
+// example:end
 
 // wanted is what a typed method must send.
 type wanted struct {
@@ -26,8 +30,10 @@ type wanted struct {
 }
 
 func allCalls() map[string]wanted {
+	// example:begin
 	done := true
 	task := api.Task{ID: taskID, Title: "Buy milk", Priority: api.PriorityLow, Tags: []string{"home"}}
+	// example:end
 	return map[string]wanted{
 		api.RouteLimitsGet: {
 			method: "GET", uri: "/api/v1/limits", answer: api.Limits{Caller: api.LimitsCaller{Kind: "user", UserID: "u"}},
@@ -45,6 +51,7 @@ func allCalls() map[string]wanted {
 			method: "GET", uri: "/api/v1/org", answer: api.Organisation{ID: "o", Name: "Acme", MemberCount: 2},
 			call: func(ctx context.Context, c *mobileclient.Client) (any, error) { return c.Organisation(ctx) },
 		},
+		// example:begin
 		api.RouteTasksList: {
 			method: "GET", uri: "/api/v1/tasks?cursor=a%2Fb&done=true&limit=7", answer: api.TaskList{Items: []api.Task{task}, NextCursor: "n"},
 			call: func(ctx context.Context, c *mobileclient.Client) (any, error) {
@@ -96,6 +103,7 @@ func allCalls() map[string]wanted {
 				return c.CreateReport(ctx, api.ReportCreate{TaskID: taskID, Reason: "spam"})
 			},
 		},
+		// example:end
 	}
 }
 
@@ -178,6 +186,8 @@ func newClient(t *testing.T, handler http.HandlerFunc, opts ...mobileclient.Opti
 	return client
 }
 
+// example:begin
+
 func TestAnIDThatIsNoneIsNotSent(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("sent %s", r.URL) })
@@ -190,6 +200,8 @@ func TestAnIDThatIsNoneIsNotSent(t *testing.T) {
 	}
 }
 
+// example:end
+
 func TestUnknownFieldsOfAnAnswerAreIgnored(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -201,6 +213,8 @@ func TestUnknownFieldsOfAnAnswerAreIgnored(t *testing.T) {
 		t.Errorf("got %+v, %v", me, err)
 	}
 }
+
+// example:begin
 
 func TestAnExportOutlivesTheAttemptTimeout(t *testing.T) {
 	t.Parallel()
@@ -223,6 +237,8 @@ func TestAnExportOutlivesTheAttemptTimeout(t *testing.T) {
 		}
 	})
 }
+
+// example:end
 
 func TestAnAttemptTimesOut(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func (c catalogue) callTo(endpoint string) (call, error) {
 		method, target = "", endpoint
 	}
 	if !strings.HasPrefix(target, "/") {
-		return call{}, fmt.Errorf("%q is neither a route's id, such as tasks.parse, nor a path, such as /api/v1/tasks", endpoint)
+		return call{}, fmt.Errorf("%q is neither a route's id, such as me.get, nor a path, such as /api/v1/me", endpoint)
 	}
 	target = normalise(target)
 	for _, r := range api.Routes() {

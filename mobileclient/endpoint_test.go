@@ -73,6 +73,10 @@ func TestEndpointsOfTheContractAreTheNormalisedPaths(t *testing.T) {
 func TestCallTo(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
+		"me.get":             api.RouteMeGet,
+		"/api/v1/me":         api.RouteMeGet,
+		"DELETE /api/v1/me/": api.RouteMeDelete,
+		// example:begin
 		"tasks.parse":               api.RouteTasksParse,
 		"/api/v1/tasks/parse":       api.RouteTasksParse,
 		"POST /api/v1/tasks/parse/": api.RouteTasksParse,
@@ -81,6 +85,7 @@ func TestCallTo(t *testing.T) {
 		"/api/v1/tasks/:id":         api.RouteTasksGet,
 		"delete /api/v1/tasks/7":    api.RouteTasksDelete,
 		"PATCH /api/v1/tasks/0198c0de-0000-7000-8000-000000000001": api.RouteTasksUpdate,
+		// example:end
 	}
 	contract := newCatalogue()
 	for endpoint, want := range tests {

@@ -30,6 +30,8 @@ func problem(w http.ResponseWriter, p api.Problem) {
 	_ = json.NewEncoder(w).Encode(p)
 }
 
+// example:begin
+
 // TestLocalAndRemoteRefusalsAreAlike spends a budget of two at the client, then at the server.
 func TestLocalAndRemoteRefusalsAreAlike(t *testing.T) {
 	t.Parallel()
@@ -83,6 +85,8 @@ func TestFieldsReachTheCaller(t *testing.T) {
 	}
 }
 
+// example:end
+
 func TestForeignAnswers(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", 5000)
@@ -135,13 +139,13 @@ func TestForeignAnswers(t *testing.T) {
 
 func TestNewNamesEveryFault(t *testing.T) {
 	t.Parallel()
-	_, err := mobileclient.New("ftp://x", mobileclient.WithBudget("tasks.write", 0, time.Minute), mobileclient.WithBudget("org", 5, time.Minute),
+	_, err := mobileclient.New("ftp://x", mobileclient.WithBudget("user", 0, time.Minute), mobileclient.WithBudget("org", 5, time.Minute),
 		mobileclient.WithHTTPClient(nil), mobileclient.WithTokenSource(nil), mobileclient.WithUserAgent("a\nb"), mobileclient.WithGuard(-1),
 		mobileclient.WithAttemptTimeout(0), mobileclient.WithLateGrace(-1))
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, part := range []string{"ftp://x", `"tasks.write"`, `no mirrored budget "org"`, "endpoint, edge, edge.caller, user", "WithHTTPClient", "WithTokenSource", "WithUserAgent", "WithGuard", "WithAttemptTimeout", "WithLateGrace"} {
+	for _, part := range []string{"ftp://x", `"user"`, `no mirrored budget "org"`, "endpoint, edge, edge.caller, user", "WithHTTPClient", "WithTokenSource", "WithUserAgent", "WithGuard", "WithAttemptTimeout", "WithLateGrace"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in: %v", part, err)
 		}

@@ -15,13 +15,14 @@ import (
 	"example.com/gatehouse/mobileclient/mobiletest"
 )
 
-// exampleServer stands for the API. It knows two tasks and one person.
+// exampleServer stands for the API. It knows one person, and some tasks.
 func exampleServer() *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/me", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(api.Me{ID: "u1", Name: "Alice"})
 	})
+	// example:begin
 	mux.HandleFunc("GET /api/v1/tasks", func(w http.ResponseWriter, r *http.Request) {
 		page := api.TaskList{Items: []api.Task{{Title: "Buy milk"}}, NextCursor: "2"}
 		if r.FormValue("cursor") == "2" {
@@ -41,6 +42,7 @@ func exampleServer() *httptest.Server {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(api.ParseResult{Parser: "local"})
 	})
+	// example:end
 	return httptest.NewServer(mux)
 }
 
@@ -77,6 +79,8 @@ func ExampleError() {
 	// Output: RATE_LIMIT_EXCEEDED 429 true /api/v1/me [user]
 }
 
+// example:begin
+
 func ExampleError_fields() {
 	server := exampleServer()
 	defer server.Close()
@@ -102,6 +106,8 @@ func ExampleClient_Limits() {
 	fmt.Println(standing.Allowed, standing.Remaining, standing.Budgets)
 	// Output: false 0 [tasks.parse]
 }
+
+// example:end
 
 // A call that must not wait, such as the one that a person just asked for, may skip the limit. It is counted all the same.
 func ExampleSkipRateLimit() {
@@ -149,6 +155,8 @@ func ExampleWithWait() {
 	// Alice <nil>
 }
 
+// example:begin
+
 // All tasks, page after page.
 func ExampleClient_AllTasks() {
 	server := exampleServer()
@@ -182,15 +190,19 @@ func ExampleIdempotencyKey() {
 	// Output: true <nil>
 }
 
+// example:end
+
 // Two processes that act for one person and agree on it take half of every budget each.
 func ExampleWithShare() {
 	client, _ := mobileclient.New("https://app.example.com",
 		mobileclient.WithTokenSource(mobileclient.StaticToken("secret")), mobileclient.WithShare(2))
 
-	standing, _ := client.Limits("tasks.list")
+	standing, _ := client.Limits("me.get")
 	fmt.Println(standing.Remaining)
 	// Output: 50
 }
+
+// example:begin
 
 // After an upgrade the server lets more pass than the contract says; asking it teaches the client.
 func ExampleWithServerLimits() {
@@ -234,6 +246,8 @@ func ExampleWithObserver() {
 	// Output: 5 sent, 2 refused before
 }
 
+// example:end
+
 // A program's own transport, with its proxy or its certificates, and a name by which the server's log knows the program.
 func ExampleWithHTTPClient() {
 	server := exampleServer()
@@ -267,6 +281,8 @@ func ExampleWithRetryWait() {
 	// alice <nil> 3
 }
 
+// example:begin
+
 // An export is a stream; whoever opened it closes it.
 func ExampleClient_Export() {
 	server := mobiletest.New()
@@ -283,3 +299,5 @@ func ExampleClient_Export() {
 	fmt.Println(rows[0][:2], len(rows), err)
 	// Output: [id title] 1 <nil>
 }
+
+// example:end

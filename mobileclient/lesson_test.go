@@ -114,6 +114,8 @@ func TestALongBlockIsProbedAfterAMinute(t *testing.T) {
 	})
 }
 
+// example:begin
+
 // TestABlockIsForTheBudgetsThatHaveNothingLeft lets lists go on while parses are refused.
 func TestABlockIsForTheBudgetsThatHaveNothingLeft(t *testing.T) {
 	t.Parallel()
@@ -129,6 +131,8 @@ func TestABlockIsForTheBudgetsThatHaveNothingLeft(t *testing.T) {
 		mustGo(t, client)
 	})
 }
+
+// example:end
 
 // TestWhatOthersSpentIsLearned has the server say that two are left, of which this client took none.
 func TestWhatOthersSpentIsLearned(t *testing.T) {
@@ -304,12 +308,16 @@ func TestAShareIsAPart(t *testing.T) {
 			mustGo(t, client)
 		}
 		mustNot(t, client, true)
+		// example:begin
 		_, err := client.Parse(t.Context(), api.ParseRequest{Text: "x"})
 		if e := asError(t, err); !e.Local || e.Details.RetryAfter != 0 || e.Details.Budgets[0] != api.BudgetUser {
 			t.Errorf("a budget of 3 shared by 4: %+v", e)
 		}
+		// example:end
 	})
 }
+
+// example:begin
 
 func TestAllTasks(t *testing.T) {
 	t.Parallel()
@@ -348,12 +356,14 @@ func TestAllTasks(t *testing.T) {
 	}
 }
 
+// example:end
+
 // TestFetchLimitsTeachesAsTheFirstCallToo asks before anything else was sent, when the client does not know yet who it is.
 func TestFetchLimitsTeachesAsTheFirstCallToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := quiet(t, newScript(limitsBody(100, 10, time.Minute, true)))
-		wantRemaining(t, client, api.RouteTasksParse, 3) // The contract's, of somebody who has spent nothing.
+		wantRemaining(t, client, api.RouteMeGet, 100) // The contract's, of somebody who has spent nothing.
 		if _, err := client.FetchLimits(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -52,6 +52,8 @@ func refuseWith(code api.Code, wait time.Duration) http.HandlerFunc {
 
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
+// example:begin
+
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	get := func(ctx context.Context, c *mobileclient.Client) error { _, err := c.Me(ctx); return err }
@@ -115,6 +117,8 @@ func TestRetries(t *testing.T) {
 		})
 	}
 }
+
+// example:end
 
 func TestA429IsRetriedOnceAndOthersTwice(t *testing.T) {
 	t.Parallel()

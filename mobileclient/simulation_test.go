@@ -281,7 +281,16 @@ func (n *network) seen() (refused map[string]int, served int) {
 var traffic = []struct {
 	weight int
 	route  string
-}{{8, api.RouteTasksList}, {4, api.RouteMeGet}, {3, api.RouteTasksCreate}, {2, api.RouteTasksParse}, {1, api.RouteTasksExport}, {1, api.RouteReportsCreate}}
+}{
+	// example:begin
+	{8, api.RouteTasksList},
+	{3, api.RouteTasksCreate},
+	{2, api.RouteTasksParse},
+	{1, api.RouteTasksExport},
+	{1, api.RouteReportsCreate},
+	// example:end
+	{4, api.RouteMeGet},
+}
 
 // A load is one simulated run: workers that call as fast as the client lets them.
 type load struct {
@@ -502,6 +511,8 @@ func TestOtherAlgorithmsNeverRefuse(t *testing.T) {
 	}
 }
 
+// example:begin
+
 // TestMutantsAreCaught shows that the simulation can fail: each mutant is refused by the server.
 func TestMutantsAreCaught(t *testing.T) {
 	t.Parallel()
@@ -550,6 +561,8 @@ func mutantRefused(t *testing.T, l load, rate float64, opts []Option, mutate fun
 	})
 	return refused
 }
+
+// example:end
 
 // TestTheMirrorCostsLittle holds the throughput to within 2 % of what the rule allows: the limit in each window + answer
 // time + guard.

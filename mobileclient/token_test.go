@@ -99,6 +99,8 @@ func TestATokenIsRenewedBeforeItsEnd(t *testing.T) {
 	})
 }
 
+// example:begin
+
 func TestARefusedTokenIsReplacedOnceForAllAndTheCallsRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,6 +128,8 @@ func TestARefusedTokenIsReplacedOnceForAllAndTheCallsRepeated(t *testing.T) {
 		wantRemaining(t, client, api.RouteTasksCreate, 20)
 	})
 }
+
+// example:end
 
 func TestATokenThatTheSourceRepeatsIsNotSentAgain(t *testing.T) {
 	t.Parallel()

@@ -43,6 +43,8 @@ func wantRemaining(t *testing.T, c *mobileclient.Client, endpoint string, want i
 	}
 }
 
+// example:begin
+
 func TestASlotIsHeldFromAcquisitionToAnswerPlusWindowPlusGuard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -85,6 +87,8 @@ func TestARequestIsLetPassByAllOrTakesFromNone(t *testing.T) {
 		wantRemaining(t, client, "POST /api/v1/tasks", 30)
 	})
 }
+
+// example:end
 
 func TestACallWithoutAConnectionGivesItsSlotBack(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,8 @@ func TestWaitingIsFirstInFirstOut(t *testing.T) {
 	})
 }
 
+// example:begin
+
 // TestThoseWhoWaitForOneBudgetDoNotHoldUpOthers has many wait for parses while lists go on.
 func TestThoseWhoWaitForOneBudgetDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
@@ -72,6 +74,8 @@ func TestThoseWhoWaitForOneBudgetDoNotHoldUpOthers(t *testing.T) {
 		parses.Wait()
 	})
 }
+
+// example:end
 
 func TestACallThatWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -202,6 +206,8 @@ func TestTheFirstRequestOfAPersonGoesAlone(t *testing.T) {
 	})
 }
 
+// example:begin
+
 func TestASlowFirstRequestDoesNotHoldUpTheOthersForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,3 +227,5 @@ func TestASlowFirstRequestDoesNotHoldUpTheOthersForLong(t *testing.T) {
 		slow.Wait()
 	})
 }
+
+// example:end

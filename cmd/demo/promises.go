@@ -27,8 +27,10 @@ type promise struct {
 func (d *demo) promises() []promise {
 	return []promise{
 		{"a protected route without credentials is 401", d.anonymousIsRefused},
+		// example:begin
 		{"two users on one address have independent budgets", d.usersAreIndependent},
 		{"the 11th parse in a minute is 429 RATE_LIMIT_EXCEEDED while lists still work", d.parseIsLimited},
+		// example:end
 		{"the SDK at full speed is refused by itself and never by the server", d.mirrorHolds},
 		{"a spray of bad credentials gets 401, then 429 without any look-up", d.sprayIsThrottled},
 		{"a signed-in user on the sprayed address still gets through", d.knownCallerGetsThrough},
@@ -46,81 +48,6 @@ func (d *demo) anonymousIsRefused(ctx context.Context) (string, error) {
 	return "401", nil
 }
 
-// usersAreIndependent spends one person's exports and asks for another's.
-func (d *demo) usersAreIndependent(ctx context.Context) (string, error) {
-	most, err := d.limit(ctx, alice, "tasks.export")
-	if err != nil {
-		return "", err
-	}
-	for range most {
-		if err := d.export(ctx, alice); err != nil {
-			return "", fmt.Errorf("alice within her budget: %w", err)
-		}
-	}
-	if err := d.export(ctx, alice); !errors.Is(err, mobileclient.ErrRateLimited) {
-		return "", fmt.Errorf("alice beyond her budget: %w", orSucceeded(err))
-	}
-	if err := d.export(ctx, bob); err != nil {
-		return "", fmt.Errorf("bob after alice spent hers: %w", err)
-	}
-	return fmt.Sprintf("alice's export %d was refused, bob's first was not", most+1), nil
-}
-
-// limit asks what the person's plan allows of a budget.
-func (d *demo) limit(ctx context.Context, person, budget string) (int64, error) {
-	limits, err := d.people[person].FetchLimits(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("ask for the limits of %s: %w", person, err)
-	}
-	for _, b := range limits.Budgets {
-		if b.Name == budget && b.Limit != nil {
-			return *b.Limit, nil
-		}
-	}
-	return 0, fmt.Errorf("%s has no limit of %s", person, budget)
-}
-
-// export asks the server itself: SkipRateLimit passes by the SDK's own check.
-func (d *demo) export(ctx context.Context, person string) error {
-	body, err := d.people[person].Export(ctx, mobileclient.SkipRateLimit())
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	_, err = io.Copy(io.Discard, body)
-	return err
-}
-
-func orSucceeded(err error) error {
-	if err == nil {
-		return errors.New("it succeeded")
-	}
-	return err
-}
-
-func (d *demo) parseIsLimited(ctx context.Context) (string, error) {
-	budget, _ := api.BudgetNamed("tasks.parse")
-	request := api.ParseRequest{Text: "Call Bob tomorrow at 5pm #work"}
-	// Spread so that the burst budget of 3 a second is not what refuses.
-	pause := time.NewTicker(350 * time.Millisecond)
-	defer pause.Stop()
-	for i := range budget.Limit {
-		if _, err := d.people[carol].Parse(ctx, request, mobileclient.SkipRateLimit()); err != nil {
-			return "", fmt.Errorf("parse %d: %w", i+1, err)
-		}
-		<-pause.C
-	}
-	_, err := d.people[carol].Parse(ctx, request, mobileclient.SkipRateLimit())
-	var refusal *mobileclient.Error
-	if !errors.As(err, &refusal) || refusal.Code != api.CodeRateLimitExceeded || refusal.Local {
-		return "", fmt.Errorf("parse %d: %w", budget.Limit+1, orSucceeded(err))
-	}
-	if _, err := d.people[carol].Tasks(ctx, mobileclient.TaskQuery{}); err != nil {
-		return "", fmt.Errorf("a list after it: %w", err)
-	}
-	return fmt.Sprintf("again in %d s", refusal.Details.RetryAfterSeconds), nil
-}
-
 // mirrorHolds calls as fast as it can from many goroutines for a while, and on a slow machine for longer: until the SDK
 // refuses.
 func (d *demo) mirrorHolds(ctx context.Context) (string, error) {
@@ -133,7 +60,7 @@ func (d *demo) mirrorHolds(ctx context.Context) (string, error) {
 	for range callers {
 		wg.Go(func() {
 			for ctx.Err() == nil && (time.Since(began) < length || local.Load() == 0) {
-				_, err := d.people[dave].Tasks(ctx, mobileclient.TaskQuery{Limit: 1})
+				_, err := d.people[dave].Me(ctx)
 				count(err, &answered, &local, &remote, &other)
 				if err != nil {
 					pause(ctx, time.Millisecond)

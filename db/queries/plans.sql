@@ -98,10 +98,3 @@ SELECT sqlc.embed(e), coalesce(a.name, '') AS actor_name, coalesce(a.email, '') 
 FROM audit e LEFT JOIN users a ON a.id = e.actor
 WHERE (e.at, e.id) < (@before_at::timestamptz, @before_id::uuid)
 ORDER BY e.at DESC, e.id DESC LIMIT @page_size;
-
--- name: ListReports :many
-SELECT sqlc.embed(r), o.name AS organisation_name, t.title AS task_title, u.name AS reporter_name, u.email AS reporter_email
-FROM reports r JOIN organisations o ON o.id = r.organisation_id
-LEFT JOIN tasks t ON t.id = r.task_id LEFT JOIN users u ON u.id = r.reported_by
-WHERE (r.created_at, r.id) < (@before_at::timestamptz, @before_id::uuid)
-ORDER BY r.created_at DESC, r.id DESC LIMIT @page_size;

@@ -41,3 +41,10 @@ INSERT INTO reports (id, organisation_id, task_id, reported_by, reason)
 SELECT @id, t.organisation_id, t.id, @reported_by, @reason FROM tasks t
 WHERE t.organisation_id = @organisation_id AND t.id = @task_id
 RETURNING id, task_id, reason, created_at;
+
+-- name: ListReports :many
+SELECT sqlc.embed(r), o.name AS organisation_name, t.title AS task_title, u.name AS reporter_name, u.email AS reporter_email
+FROM reports r JOIN organisations o ON o.id = r.organisation_id
+LEFT JOIN tasks t ON t.id = r.task_id LEFT JOIN users u ON u.id = r.reported_by
+WHERE (r.created_at, r.id) < (@before_at::timestamptz, @before_id::uuid)
+ORDER BY r.created_at DESC, r.id DESC LIMIT @page_size;

@@ -147,10 +147,14 @@ func TestAdminLists(t *testing.T) {
 	admin := newAdministrator(t, s, issuer, "root")
 	for i := range 3 {
 		token := issuer.Token(fmt.Sprint("member-", i), fmt.Sprint("org-", i))
+		me(t, s, token)
+		// example:begin
 		task := servertest.JSON[api.Task](t, s.Do(servertest.Request{Method: "POST", Path: "/api/v1/tasks", Token: token, Body: `{"title":"spam"}`}))
 		resp := s.Do(servertest.Request{Method: "POST", Path: "/api/v1/reports", Token: token, Body: fmt.Sprintf(`{"taskId":%q,"reason":"report %d"}`, task.ID, i)})
 		want(t, resp, http.StatusCreated)
+		// example:end
 	}
+	// example:begin
 	var reasons []string
 	for path := "/reports?limit=2"; path != ""; {
 		page := servertest.JSON[api.AdminReportList](t, admin.must("GET", path, ""))
@@ -168,6 +172,8 @@ func TestAdminLists(t *testing.T) {
 	if want := []string{"report 2", "report 1", "report 0"}; !slices.Equal(reasons, want) {
 		t.Errorf("the pages hold %v, want %v", reasons, want)
 	}
+	wantFields(t, admin.do("GET", "/reports?limit=0&cursor=x", ""), "cursor", "limit")
+	// example:end
 	orgs := servertest.JSON[api.OrganisationList](t, admin.must("GET", "/orgs", ""))
 	if len(orgs.Items) != 4 || orgs.Items[0].Name != "staff" || orgs.Items[1].Name != "org-2" || orgs.Items[1].Plan != "free" {
 		t.Errorf("the organisations are %+v", orgs.Items)
@@ -177,7 +183,7 @@ func TestAdminLists(t *testing.T) {
 	if len(first.Items) != 2 || len(second.Items) != 1 || second.NextCursor != "" || second.Items[0].Name != "enterprise" || first.Items[0].Organisations != 4 {
 		t.Errorf("the plans are %+v and %+v", first, second)
 	}
-	for _, list := range []string{"/reports", "/orgs", "/plans", "/audit", "/overrides"} {
+	for _, list := range []string{"/orgs", "/plans", "/audit", "/overrides"} {
 		wantFields(t, admin.do("GET", list+"?limit=0&cursor=x", ""), "cursor", "limit")
 	}
 	wantFields(t, admin.do("GET", "/throttled?limit=201", ""), "limit")
@@ -216,15 +222,15 @@ func TestOverrideFaults(t *testing.T) {
 		{user + "/auth.login", `{"limit":1,"reason":"x"}`, []string{"budget"}},
 		{user + "/admin.heapdump", `{"limit":1,"reason":"x"}`, []string{"budget"}},
 		{user + "/org", `{"limit":1,"reason":"x"}`, []string{"budget"}},
-		{user + "/tasks.write", `{}`, []string{"limit", "reason"}},
-		{user + "/tasks.write", `{"limit":1,"unlimited":true,"reason":"x"}`, []string{"unlimited"}},
-		{user + "/tasks.write", `{"limit":-1,"reason":"x"}`, []string{"limit"}},
-		{user + "/tasks.write", `{"limit":1025,"reason":"x"}`, []string{"limit"}},
-		{user + "/tasks.write", `{"limit":5,"refillPerSecond":5,"reason":"x"}`, []string{"refillPerSecond"}},
-		{user + "/tasks.write", `{"limit":5,"expiresAt":"2020-01-01T00:00:00Z","reason":"x"}`, []string{"expiresAt"}},
+		{user + "/admin", `{}`, []string{"limit", "reason"}},
+		{user + "/admin", `{"limit":1,"unlimited":true,"reason":"x"}`, []string{"unlimited"}},
+		{user + "/admin", `{"limit":-1,"reason":"x"}`, []string{"limit"}},
+		{user + "/admin", `{"limit":1025,"reason":"x"}`, []string{"limit"}},
+		{user + "/admin", `{"limit":5,"refillPerSecond":5,"reason":"x"}`, []string{"refillPerSecond"}},
+		{user + "/admin", `{"limit":5,"expiresAt":"2020-01-01T00:00:00Z","reason":"x"}`, []string{"expiresAt"}},
 		{user + "/user", `{"limit":1001,"reason":"x"}`, []string{"limit"}},
 		{user + "/user", `{"unlimited":true,"reason":"x"}`, []string{"limit"}},
-		{user + "/tasks.write", `{"limit":1025,"refillPerSecond":0,"expiresAt":"2020-01-01T00:00:00Z"}`, []string{"expiresAt", "limit", "reason", "refillPerSecond"}},
+		{user + "/admin", `{"limit":1025,"refillPerSecond":0,"expiresAt":"2020-01-01T00:00:00Z"}`, []string{"expiresAt", "limit", "reason", "refillPerSecond"}},
 		{user + "/nothing", `{"limit":-1}`, []string{"budget", "limit", "reason"}},
 		{organisation + "/org", `{"limit":5,"refillPerSecond":0,"reason":"x"}`, []string{"refillPerSecond"}},
 		{organisation + "/org", `{"limit":1000000000,"refillPerSecond":1,"reason":"x"}`, []string{"limit"}},

@@ -169,11 +169,11 @@ func TestForgedRequests(t *testing.T) {
 	b := newBrowser(t, s, "203.0.113.33")
 	b.signIn("alice", "/")
 	routes := []struct{ method, path, body string }{
-		{"POST", "/api/v1/tasks", `{"title":"forged"}`},
+		{"POST", "/api/v1/tasks", `{"title":"forged"}`}, // example:line
 		{"DELETE", "/api/v1/me", ""},
 		{"POST", "/api/v1/auth/logout", ""},
 		{"POST", "/api/v1/auth/refresh", ""},
-		{"PATCH", "/api/v1/tasks/01890000-0000-7000-8000-000000000000", `{}`},
+		{"PATCH", "/api/v1/tasks/01890000-0000-7000-8000-000000000000", `{}`}, // example:line
 	}
 	senders := map[string]http.Header{
 		"another site":                {"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}},
@@ -192,9 +192,11 @@ func TestForgedRequests(t *testing.T) {
 		}
 	}
 	want(t, b.send("GET", "/api/v1/me", nil), http.StatusOK) // Nobody was signed out or removed.
+	// example:begin
 	if tasks := servertest.JSON[api.TaskList](t, b.send("GET", "/api/v1/tasks", nil)); strings.Contains(fmt.Sprint(tasks), "forged") {
 		t.Error("a forged task was made")
 	}
+	// example:end
 	// What has effects is no GET.
 	want(t, b.send("GET", "/api/v1/auth/logout", nil), http.StatusMethodNotAllowed)
 }
@@ -282,6 +284,8 @@ func TestOpenRedirects(t *testing.T) {
 	}
 }
 
+// example:begin
+
 // Another tenant's ids name nothing, in every route that takes one.
 func TestAnotherTenantsIDs(t *testing.T) {
 	t.Parallel()
@@ -317,6 +321,8 @@ func TestAnotherTenantsIDs(t *testing.T) {
 		t.Errorf("the task has become %+v", got)
 	}
 }
+
+// example:end
 
 // A hundred people of one office renew their sessions within a minute: each has a budget of their own.
 func TestAnOfficeRenewsItsSessions(t *testing.T) {

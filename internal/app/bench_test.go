@@ -37,8 +37,10 @@ func BenchmarkServer(b *testing.B) {
 	}{
 		{"refused at the edge", http.MethodGet, "/api/v1/me", "", stranger, http.StatusTooManyRequests},
 		{"who am I", http.MethodGet, "/api/v1/me", "", s.person, http.StatusOK},
+		// example:begin
 		{"list tasks", http.MethodGet, "/api/v1/tasks", "", s.person, http.StatusOK},
 		{"write a task", http.MethodPost, "/api/v1/tasks", `{"title":"Buy milk"}`, s.person, http.StatusCreated},
+		// example:end
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			call := func(i int) int {

@@ -13,7 +13,6 @@ import (
 	"example.com/gatehouse/internal/budgetfile"
 	"example.com/gatehouse/internal/config"
 	"example.com/gatehouse/internal/httpapi"
-	"example.com/gatehouse/internal/parse"
 	"example.com/gatehouse/internal/ratelimit"
 )
 
@@ -37,39 +36,43 @@ func readBudgets(cfg config.Config) ([]budgetfile.Row, error) {
 	return rows, nil
 }
 
-// checked are the rows where a server with these settings counts them, or everything that keeps it from doing so: what a
-// request may cost is said by the settings of the model, and not by the rows.
+// checked are the rows where a server with these settings counts them, or everything that keeps it from doing so.
 func checked(cfg config.Config, rows []budgetfile.Row) ([]budgetfile.Row, error) {
+	there, faults := placed(cfg, rows)
+	// example:begin
+	meters, err := newMeters(cfg)
+	if err != nil {
+		return nil, err
+	}
+	faults = errors.Join(faults, checkCosts(budgetsOf(rows, meters)))
+	// example:end
+	return there, faults
+}
+
+// newMeters has what each metered budget costs with these settings. A new one adds its line here.
+func newMeters(cfg config.Config) (httpapi.Meters, error) {
+	meters := httpapi.Meters{}
+	// example:begin
 	parser, err := newParser(cfg, http.DefaultTransport)
 	if err != nil {
 		return nil, err
 	}
-	there, misplaced := placed(cfg, rows)
-	return there, errors.Join(misplaced, checkCosts(budgetsOf(rows, parser)))
+	meters[api.BudgetTokens] = httpapi.TokenMeter(parser)
+	// example:end
+	return meters, nil
 }
 
-// budgetsOf are the rows as the limiter takes them, where that parser reads texts.
-func budgetsOf(rows []budgetfile.Row, parser parse.Parser) []ratelimit.Budget {
+// budgetsOf are the rows as the limiter takes them, where metered ones cost what the meters say.
+func budgetsOf(rows []budgetfile.Row, meters httpapi.Meters) []ratelimit.Budget {
 	budgets := make([]ratelimit.Budget, len(rows))
 	for i, r := range rows {
 		budgets[i] = ratelimit.Budget{
 			Name: r.Name, Limit: limitOf(r.Budget), Store: string(r.Place), OnFailure: modeOf(r.OnFailure),
 			Enforce: r.Enforce, Unlimited: r.Unlimited, Source: string(sourceOf(r)),
-			MaxCost: httpapi.MaxCost(r.Budget, parser),
+			MaxCost: meters.MaxCost(r.Budget),
 		}
 	}
 	return budgets
-}
-
-// checkCosts says which setting makes a metered budget too small for a single request. Of other budgets the limiter does.
-func checkCosts(budgets []ratelimit.Budget) error {
-	for _, b := range budgets {
-		if row, _ := api.BudgetNamed(b.Name); row.Metered && b.TooSmall() {
-			return fmt.Errorf("LLM_BASE_URL is set, and one call of its model may use %d %s, above the limit %d of the budget %s: raise that limit to %[1]d at least, or unset LLM_BASE_URL",
-				b.MaxCost, row.Unit, b.Limit.N, b.Name)
-		}
-	}
-	return nil
 }
 
 func sourceOf(r budgetfile.Row) api.Source {
@@ -159,7 +162,7 @@ func (s *server) readBudgetsAnew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.limiter.Reload(budgetsOf(rows, s.parser)); err != nil {
+	if err := s.limiter.Reload(budgetsOf(rows, s.meters)); err != nil {
 		return fmt.Errorf("BUDGETS_FILE=%s: %w", s.cfg.BudgetsFile, err)
 	}
 	s.warnOfReplicas(ctx, rows)

@@ -18,7 +18,9 @@ import (
 // route charges, its own stays the smallest.
 const smallBudgets = `{
 	"edge": {"limit": 5}, "user": {"limit": 3}, "admin": {"limit": 3},
-	"tasks.write": {"limit": 2}, "tasks.parse": {"limit": 2}, "tasks.export": {"limit": 2}, "reports.create": {"limit": 2},
+	` +
+	`"tasks.write": {"limit": 2}, "tasks.parse": {"limit": 2}, "tasks.export": {"limit": 2}, "reports.create": {"limit": 2}, ` + // example:line
+	`
 	"auth.login": {"limit": 2}, "auth.refresh": {"limit": 2}, "admin.threaddump": {"limit": 2}, "admin.heapdump": {"limit": 2}
 }`
 
@@ -32,18 +34,25 @@ func smallest() map[string]struct {
 		budget string
 		after  int
 	}
-	public, user, admin, write := spent{"edge", 5}, spent{"user", 3}, spent{"admin", 3}, spent{"tasks.write", 2}
-	return map[string]spent{
+	public, user, admin := spent{"edge", 5}, spent{"user", 3}, spent{"admin", 3}
+	all := map[string]spent{
 		"limits.get": public, "openapi.get": public, "auth.callback": public, "auth.logout": public, "auth.backchannel": public,
 		"auth.login": {"auth.login", 2}, "auth.refresh": {"auth.refresh", 2},
-		"me.get": user, "org.get": user, "tasks.list": user, "tasks.get": user,
-		"me.delete": write, "tasks.create": write, "tasks.update": write, "tasks.delete": write,
-		"tasks.parse": {"tasks.parse", 2}, "tasks.export": {"tasks.export", 2}, "reports.create": {"reports.create", 2},
-		"admin.reports.list": admin, "admin.orgs.list": admin, "admin.orgs.plan": admin, "admin.plans.list": admin, "admin.audit.list": admin,
+		"me.get": user, "me.delete": user, "org.get": user,
+		"admin.orgs.list": admin, "admin.orgs.plan": admin, "admin.plans.list": admin, "admin.audit.list": admin,
 		"admin.throttled": admin, "admin.limiter": admin, "admin.overrides.list": admin, "admin.overrides.put": admin, "admin.overrides.delete": admin,
 		"admin.limits.explain": admin, "admin.limits.reset": admin, "admin.users.revoke": admin,
 		"admin.threaddump": {"admin.threaddump", 2}, "admin.heapdump": {"admin.heapdump", 2},
 	}
+	// example:begin
+	write := spent{"tasks.write", 2}
+	maps.Copy(all, map[string]spent{
+		"me.delete": write, "tasks.create": write, "tasks.update": write, "tasks.delete": write,
+		"tasks.parse": {"tasks.parse", 2}, "tasks.export": {"tasks.export", 2}, "reports.create": {"reports.create", 2},
+		"tasks.list": user, "tasks.get": user, "admin.reports.list": admin,
+	})
+	// example:end
+	return all
 }
 
 // Every route refuses once its smallest budget is spent, by that budget's name, and not before.

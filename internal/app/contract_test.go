@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,7 +20,6 @@ const (
 	edgeCaller = `"edge.caller";q=1000;w=60`
 	user       = `"user";q=100;w=60`
 	org        = `"org";q=600;w=60`
-	write      = `"tasks.write";q=30;w=60`
 	admin      = `"admin";q=100;w=60`
 )
 
@@ -47,32 +47,23 @@ func (c routeCase) forWhom(isAdmin bool) (status int, policies string) {
 }
 
 func routeCases() map[string]routeCase {
-	const id, task = "01890000-0000-7000-8000-000000000000", "/api/v1/tasks/01890000-0000-7000-8000-000000000000"
+	const id = "01890000-0000-7000-8000-000000000000"
 	public := func(own string) string { return strings.Trim(edgeCaller+", "+own, ", ") }
 	behind := func(own string) string {
 		return strings.Trim(strings.Join([]string{edgeCaller, user, org, own}, ", "), ", ")
 	}
-	return map[string]routeCase{
+	all := map[string]routeCase{
 		"limits.get":       {"GET", "/api/v1/limits", "", 200, 200, public(""), 0},
 		"openapi.get":      {"GET", "/api/v1/openapi.json", "", 200, 200, public(""), 0},
 		"me.get":           {"GET", "/api/v1/me", "", 401, 200, behind(""), 0},
-		"me.delete":        {"DELETE", "/api/v1/me", "", 401, 204, behind(write), 0},
+		"me.delete":        {"DELETE", "/api/v1/me", "", 401, 204, behind(""), 0},
 		"org.get":          {"GET", "/api/v1/org", "", 401, 200, behind(""), 0},
-		"tasks.list":       {"GET", "/api/v1/tasks", "", 401, 200, behind(""), 0},
-		"tasks.create":     {"POST", "/api/v1/tasks", `{"title":"x"}`, 401, 201, behind(write), 0},
-		"tasks.parse":      {"POST", "/api/v1/tasks/parse", `{"text":"x"}`, 401, 200, behind(`"tasks.parse";q=10;w=60, "tasks.parse.burst";q=3;w=1, "ai.tokens";q=20000;w=86400`), 0},
-		"tasks.export":     {"GET", "/api/v1/tasks/export", "", 401, 200, behind(`"tasks.export";q=5;w=60`), 0},
-		"tasks.get":        {"GET", task, "", 401, 404, behind(""), 0},
-		"tasks.update":     {"PATCH", task, `{}`, 401, 404, behind(write), 0},
-		"tasks.delete":     {"DELETE", task, "", 401, 404, behind(write), 0},
-		"reports.create":   {"POST", "/api/v1/reports", `{"taskId":"` + id + `","reason":"x"}`, 401, 404, behind(`"reports.create";q=10;w=60`), 0},
 		"auth.login":       {"GET", "/api/v1/auth/login", "", 302, 302, public(`"auth.login";q=10;w=60`), 0},
 		"auth.callback":    {"GET", "/api/v1/auth/callback?state=x&code=y", "", 400, 400, public(""), 0},
 		"auth.refresh":     {"POST", "/api/v1/auth/refresh", "", 401, 400, public(`"auth.refresh";q=30;w=60`), 0},
 		"auth.logout":      {"POST", "/api/v1/auth/logout", "", 200, 200, public(""), 0},
 		"auth.backchannel": {"POST", "/api/v1/auth/backchannel", "x", 415, 415, public(""), 0},
 
-		"admin.reports.list":     forAdmins("GET", "/reports", "", 200, admin),
 		"admin.orgs.list":        forAdmins("GET", "/orgs", "", 200, admin),
 		"admin.orgs.plan":        forAdmins("PUT", "/orgs/"+id+"/plan", `{"plan":"team","reason":"x"}`, 404, admin),
 		"admin.plans.list":       forAdmins("GET", "/plans", "", 200, admin),
@@ -88,6 +79,22 @@ func routeCases() map[string]routeCase {
 		"admin.threaddump":       forAdmins("GET", "/threaddump", "", 200, `"admin.threaddump";q=20;w=60`),
 		"admin.heapdump":         forAdmins("POST", "/heapdump", "", 200, `"admin.heapdump";q=3;w=300`),
 	}
+	// example:begin
+	const write, task = `"tasks.write";q=30;w=60`, "/api/v1/tasks/" + id
+	maps.Copy(all, map[string]routeCase{
+		"me.delete":          {"DELETE", "/api/v1/me", "", 401, 204, behind(write), 0},
+		"tasks.list":         {"GET", "/api/v1/tasks", "", 401, 200, behind(""), 0},
+		"tasks.create":       {"POST", "/api/v1/tasks", `{"title":"x"}`, 401, 201, behind(write), 0},
+		"tasks.parse":        {"POST", "/api/v1/tasks/parse", `{"text":"x"}`, 401, 200, behind(`"tasks.parse";q=10;w=60, "tasks.parse.burst";q=3;w=1, "ai.tokens";q=20000;w=86400`), 0},
+		"tasks.export":       {"GET", "/api/v1/tasks/export", "", 401, 200, behind(`"tasks.export";q=5;w=60`), 0},
+		"tasks.get":          {"GET", task, "", 401, 404, behind(""), 0},
+		"tasks.update":       {"PATCH", task, `{}`, 401, 404, behind(write), 0},
+		"tasks.delete":       {"DELETE", task, "", 401, 404, behind(write), 0},
+		"reports.create":     {"POST", "/api/v1/reports", `{"taskId":"` + id + `","reason":"x"}`, 401, 404, behind(`"reports.create";q=10;w=60`), 0},
+		"admin.reports.list": forAdmins("GET", "/reports", "", 200, admin),
+	})
+	// example:end
+	return all
 }
 
 func forAdmins(method, path, body string, status int, own string) routeCase {
@@ -147,13 +154,15 @@ func TestEveryRouteBudget(t *testing.T) {
 		budget    string
 		allowance string
 	}{
+		// example:begin
 		"tasks.create":   {servertest.Request{Method: "POST", Path: "/api/v1/tasks", Body: `{"title":"x"}`}, 30, "tasks.write", "30 requests per 60s"},
 		"tasks.update":   {servertest.Request{Method: "PATCH", Path: "/api/v1/tasks/" + missing, Body: `{}`}, 30, "tasks.write", "30 requests per 60s"},
 		"tasks.delete":   {servertest.Request{Method: "DELETE", Path: "/api/v1/tasks/" + missing}, 30, "tasks.write", "30 requests per 60s"},
 		"tasks.export":   {servertest.Request{Path: "/api/v1/tasks/export"}, 5, "tasks.export", "5 requests per 60s"},
 		"reports.create": {servertest.Request{Method: "POST", Path: "/api/v1/reports", Body: `{"taskId":"` + missing + `","reason":"x"}`}, 10, "reports.create", "10 requests per 60s"},
-		"me.get":         {servertest.Request{Path: "/api/v1/me"}, 100, "user", "100 requests per 60s"},
-		"auth.login":     {servertest.Request{Path: "/api/v1/auth/login", From: "203.0.113.60"}, 10, "auth.login", "10 sign-ins per 60s"},
+		// example:end
+		"me.get":     {servertest.Request{Path: "/api/v1/me"}, 100, "user", "100 requests per 60s"},
+		"auth.login": {servertest.Request{Path: "/api/v1/auth/login", From: "203.0.113.60"}, 10, "auth.login", "10 sign-ins per 60s"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -168,11 +177,13 @@ func TestEveryRouteBudget(t *testing.T) {
 			}
 			wantRateLimited(t, s.Do(c.request), c.budget, c.allowance)
 			if c.budget != "user" && c.request.Token != "" {
-				want(t, s.Do(servertest.Request{Path: "/api/v1/tasks", Token: c.request.Token}), http.StatusOK)
+				want(t, s.Do(servertest.Request{Path: "/api/v1/me", Token: c.request.Token}), http.StatusOK)
 			}
 		})
 	}
 }
+
+// example:begin
 
 // The parse route's burst and its minute are refused each by its own name, and lists still work.
 func TestParseBudgets(t *testing.T) {
@@ -203,6 +214,8 @@ func TestParseBudgets(t *testing.T) {
 	want(t, s.Do(servertest.Request{Path: "/api/v1/tasks", Token: carol}), http.StatusOK)
 }
 
+// example:end
+
 // What fails before the budgets spends nothing but the edge.
 func TestFailuresSpendOnlyTheEdge(t *testing.T) {
 	t.Parallel()
@@ -214,17 +227,19 @@ func TestFailuresSpendOnlyTheEdge(t *testing.T) {
 		status  int
 		code    api.Code
 	}{
-		{servertest.Request{Path: "/api/v1/tasks"}, 401, api.CodeAuthFailed},
-		{servertest.Request{Path: "/api/v1/tasks", Token: "a.b.c"}, 401, api.CodeAuthFailed},
+		{servertest.Request{Path: "/api/v1/me"}, 401, api.CodeAuthFailed},
+		{servertest.Request{Path: "/api/v1/me", Token: "a.b.c"}, 401, api.CodeAuthFailed},
+		// example:begin
 		{servertest.Request{Path: "/api/v1/tasks/parse", Token: alice}, 405, api.CodeMethodNotAllowed},
 		{servertest.Request{Method: "DELETE", Path: "/api/v1/tasks/parse", Token: alice}, 405, api.CodeMethodNotAllowed},
 		{servertest.Request{Method: "HEAD", Path: "/api/v1/tasks/export", Token: alice}, 405, ""},
-		{servertest.Request{Method: "PUT", Path: "/api/v1/tasks", Token: alice}, 405, api.CodeMethodNotAllowed},
-		{servertest.Request{Path: "/api/v1/reports", Token: alice}, 405, api.CodeMethodNotAllowed},
-		{servertest.Request{Path: "/api/v1/tasks/", Token: alice}, 404, api.CodeNotFound},
-		{servertest.Request{Path: "//api/v1/tasks", Token: alice}, 404, api.CodeNotFound},
-		{servertest.Request{Path: "/api/v1//tasks", Token: alice}, 404, api.CodeNotFound},
-		{servertest.Request{Method: "POST", Path: "/api/v1/tasks", Token: alice, Header: session, Body: `{"title":"x"}`}, 403, api.CodeForbidden},
+		// example:end
+		{servertest.Request{Method: "PUT", Path: "/api/v1/me", Token: alice}, 405, api.CodeMethodNotAllowed},
+		{servertest.Request{Path: "/api/v1/reports", Token: alice}, 405, api.CodeMethodNotAllowed}, // example:line
+		{servertest.Request{Path: "/api/v1/me/", Token: alice}, 404, api.CodeNotFound},
+		{servertest.Request{Path: "//api/v1/me", Token: alice}, 404, api.CodeNotFound},
+		{servertest.Request{Path: "/api/v1//me", Token: alice}, 404, api.CodeNotFound},
+		{servertest.Request{Method: "DELETE", Path: "/api/v1/me", Token: alice, Header: session}, 403, api.CodeForbidden},
 	}
 	for _, c := range cases {
 		resp := s.Do(c.request)
@@ -281,9 +296,11 @@ func TestLimits(t *testing.T) {
 	if b := status(t, got, "edge.caller"); *b.Remaining != 997 {
 		t.Errorf("edge.caller after three requests: %d left", *b.Remaining)
 	}
+	// example:begin
 	if b := status(t, got, "tasks.parse"); !slices.Equal(b.Routes, []string{"tasks.parse"}) || b.ResetMS != 0 || b.Per != api.PerUser {
 		t.Errorf("tasks.parse: %+v", b)
 	}
+	// example:end
 	if b := status(t, got, "org"); b.RefillPerSecond != 10 || *b.Limit != 600 || b.Algorithm != api.Bucket {
 		t.Errorf("org: %+v", b)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/servertest"
 )
@@ -155,7 +157,7 @@ func TestSignInFailuresAreSaidOnThePage(t *testing.T) {
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Env{"CORS_ORIGINS": "https://app.example"})
-	preflight := servertest.Request{Method: "OPTIONS", Path: "/api/v1/tasks", From: "203.0.113.84", Header: http.Header{
+	preflight := servertest.Request{Method: "OPTIONS", Path: "/api/v1/auth/refresh", From: "203.0.113.84", Header: http.Header{
 		"Origin": {"https://app.example"}, "Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"authorization"},
 	}}
 	for range 150 {
@@ -259,7 +261,7 @@ func TestBodiesAreCapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10000000\r\n\r\n", alice)
+	fmt.Fprintf(conn, "POST /api/v1/auth/refresh HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 10000000\r\n\r\n", alice)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -268,11 +270,11 @@ func TestBodiesAreCapped(t *testing.T) {
 	if resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("an announced 10 MB: %d", resp.StatusCode)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/v1/tasks", io.MultiReader(strings.NewReader(strings.Repeat(" ", 100<<10))))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/api/v1/admin/orgs/01890000-0000-7000-8000-000000000000/plan", io.MultiReader(strings.NewReader(strings.Repeat(" ", 100<<10))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+alice)
+	r.Header.Set("Authorization", "Bearer "+s.Token("root"))
 	r.Header.Set("Content-Type", "application/json")
 	chunked, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
@@ -281,5 +283,65 @@ func TestBodiesAreCapped(t *testing.T) {
 	chunked.Body.Close()
 	if chunked.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("100 KB in chunks: %d", chunked.StatusCode)
+	}
+}
+
+// as sends JSON requests of one person.
+type as struct {
+	t     *testing.T
+	s     *servertest.Server
+	token string
+}
+
+func (a as) do(method, path, body string) servertest.Response {
+	a.t.Helper()
+	return a.s.Do(servertest.Request{Method: method, Path: path, Body: body, Token: a.token})
+}
+
+// Headers that claim an identity change neither the caller nor whose budget is charged.
+func TestClaimedIdentitiesChangeNothing(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	alice, carol := s.Token("alice"), s.Token("carol")
+	me := servertest.JSON[api.Me](t, s.Do(servertest.Request{Path: "/api/v1/me", Token: carol}))
+	claimed := http.Header{"X-User-Id": {me.ID}, "X-Org-Id": {me.Organisation.ID}, "X-Forwarded-User": {"carol"}}
+	resp := s.Do(servertest.Request{Path: "/api/v1/me", Token: alice, Header: claimed})
+	want(t, resp, http.StatusOK)
+	if got := servertest.JSON[api.Me](t, resp); got.ID == me.ID || got.Name != "Alice Archer" || got.Organisation.Name != "Acme" || got.Via != "bearer" {
+		t.Errorf("the caller is %+v", got)
+	}
+	if b := status(t, limits(t, s, carol), "user"); *b.Remaining != 99 {
+		t.Errorf("carol was charged: %d left", *b.Remaining)
+	}
+	want(t, s.Do(servertest.Request{Path: "/api/v1/me", Header: claimed}), http.StatusUnauthorized)
+}
+
+func TestUnknownPathsHaveTheOneFormat(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t)
+	resp := s.Do(servertest.Request{Path: "/api/v1/nothing/here"})
+	p := servertest.JSON[api.Problem](t, resp)
+	if resp.StatusCode != http.StatusNotFound || p.Code != api.CodeNotFound || p.Error != "Not Found" || p.Title != "Not Found" || p.Instance != "/api/v1/nothing/here" || p.RequestID != resp.Header.Get("X-Request-ID") || resp.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%v %s", resp.Header, resp.Body)
+	}
+}
+
+func wantProblem(t *testing.T, resp servertest.Response, status int, code api.Code) {
+	t.Helper()
+	want(t, resp, status)
+	if p := servertest.JSON[api.Problem](t, resp); p.Code != code || resp.Header.Get("Idempotency-Replayed") != "" {
+		t.Errorf("answered %v %s, want %s", resp.Header, resp.Body, code)
+	}
+}
+
+func execute(t *testing.T, database, sql string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/servertest"
 	"example.com/gatehouse/internal/store/storetest"
@@ -35,26 +33,6 @@ func wantReplay(t *testing.T, got, first servertest.Response) {
 	// It is charged to the edge alone.
 	if policy := got.Header.Get("RateLimit-Policy"); policy != edgeCaller {
 		t.Errorf("the replay was charged %s", policy)
-	}
-}
-
-func wantProblem(t *testing.T, resp servertest.Response, status int, code api.Code) {
-	t.Helper()
-	want(t, resp, status)
-	if p := servertest.JSON[api.Problem](t, resp); p.Code != code || resp.Header.Get("Idempotency-Replayed") != "" {
-		t.Errorf("answered %v %s, want %s", resp.Header, resp.Body, code)
-	}
-}
-
-func execute(t *testing.T, database, sql string, args ...any) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatalf("%s: %v", sql, err)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"example.com/gatehouse/internal/devdb"
 	"example.com/gatehouse/internal/devidp"
 	"example.com/gatehouse/internal/httpapi"
-	"example.com/gatehouse/internal/parse"
 	"example.com/gatehouse/internal/ratelimit"
 	"example.com/gatehouse/internal/ratelimit/memory"
 	"example.com/gatehouse/internal/store"
@@ -95,28 +94,6 @@ func (s *server) schemaReady(ctx context.Context) (bool, error) {
 	return !schema.Behind && err == nil, err
 }
 
-// makeParser makes what reads texts.
-func (s *server) makeParser(context.Context) (err error) {
-	s.parser, err = newParser(s.cfg, s.tracing.Transport(http.DefaultTransport))
-	return err
-}
-
-// newParser makes the model where one is set, with the local parser behind it.
-func newParser(cfg config.Config, transport http.RoundTripper) (parse.Parser, error) {
-	local := parse.NewLocal()
-	if cfg.LLM.BaseURL == "" {
-		return local, nil
-	}
-	model, err := parse.NewModel(parse.ModelConfig{
-		BaseURL: cfg.LLM.BaseURL, APIKey: string(cfg.LLM.APIKey), Model: cfg.LLM.Model, Fallback: local,
-		HTTPClient: &http.Client{Transport: transport},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("LLM_BASE_URL: %w", err)
-	}
-	return model, nil
-}
-
 // secretSize is enough for an HMAC-SHA256 key.
 const secretSize = 32
 
@@ -145,9 +122,13 @@ func (s *server) makeLimiter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.meters, err = newMeters(s.cfg)
+	if err != nil {
+		return err
+	}
 	s.allowances = allowance.New(allowance.Config{Load: s.store.Allowances, Failed: s.allowancesUnread, PassedOver: s.allowancePassedOver})
 	s.limiter, err = ratelimit.New(ratelimit.Config{
-		Budgets: budgetsOf(rows, s.parser), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
+		Budgets: budgetsOf(rows, s.meters), Stores: stores, Local: s.memory, Timeouts: timeouts, Hooks: s.limiterHooks(),
 		Resolve: s.allowances.Resolve,
 	})
 	if err != nil {
@@ -201,8 +182,9 @@ func (s *server) makeHandler(ctx context.Context) error {
 		return fmt.Errorf("PUBLIC_URL: %w", err)
 	}
 	s.api, err = httpapi.New(httpapi.Config{ //nolint:contextcheck // What is given back outlives its request.
-		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Allowances: s.allowances, Addresses: addresses, Parser: s.parser, Health: &s.health, Log: s.log,
-		Routes: api.Routes(), Budgets: api.Budgets(), PublicURL: public, CORSOrigins: s.cfg.CORSOrigins,
+		Store: s.store, Auth: s.auth, Known: s.known, Limiter: s.limiter, Allowances: s.allowances, Addresses: addresses, Health: &s.health, Log: s.log,
+		Parser: s.parser, // example:line
+		Routes: api.Routes(), Budgets: api.Budgets(), Meters: s.meters, PublicURL: public, CORSOrigins: s.cfg.CORSOrigins,
 		OpenAPI: spec.OpenAPI(), Pages: web.Files(), DevIDP: s.devIDP, Hooks: s.httpHooks(), CounterStats: s.counterStats,
 	})
 	if err != nil {

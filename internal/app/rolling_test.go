@@ -139,6 +139,8 @@ func (b *balancer) awaitReady(t *testing.T, n int) {
 	}
 }
 
+// example:begin
+
 // Both of two servers are replaced, one after the other, under load: no request is lost.
 func TestRollingRestartLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -250,21 +252,6 @@ func (l *load) awaitMore(t *testing.T, n int) {
 	}
 }
 
-// count runs a query for one number.
-func count(t *testing.T, database, query string) int64 {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	var n int64
-	if err := conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // A request that is under way when the server is told to end gets its answer, and the stores are still there for it.
 func TestRequestsUnderWayEnd(t *testing.T) {
 	t.Parallel()
@@ -291,6 +278,8 @@ func TestRequestsUnderWayEnd(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// example:end
 
 // While the server drains, each answer is its connection's last.
 func TestDrainingClosesConnections(t *testing.T) {
@@ -346,4 +335,19 @@ func TestReadyzSaysHowTheSchemaStands(t *testing.T) {
 			ready = s.Do(servertest.Request{Path: "/readyz"})
 		}
 	}
+}
+
+// count runs a query for one number.
+func count(t *testing.T, database, query string) int64 {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	var n int64
+	if err := conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

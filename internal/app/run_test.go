@@ -93,7 +93,7 @@ func TestRoutesCommand(t *testing.T) {
 	if err := app.Run(t.Context(), []string{"routes"}, getenv(nil), &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"tasks.parse", "POST", "/api/v1/tasks/parse", "user, org, tasks.parse, tasks.parse.burst", "10 requests per 60s"} {
+	for _, line := range []string{"auth.refresh", "POST", "/api/v1/auth/refresh", "30 requests per 60s", "user, org", "100 requests per 60s"} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("%q is missing:\n%s", line, &out)
 		}

@@ -59,7 +59,8 @@ type server struct {
 	memory          *memory.Store
 	postgres        *postgres.Store
 	redis           *redis.Store
-	parser          parse.Parser
+	parser          parse.Parser // example:line
+	meters          httpapi.Meters
 	limiter         *ratelimit.Limiter
 	allowances      *allowance.Book
 	agreement       *agreement
@@ -159,7 +160,11 @@ func (s *server) newHTTPServer(h http.Handler) *http.Server {
 
 // start brings the parts up, in order. What ctx ends is the start; what runs on ends with work.
 func (s *server) start(ctx, work context.Context) error {
-	for _, part := range []func(context.Context) error{s.openDatabase, s.makeParser, s.makeLimiter, s.makeAuth, s.makeHandler} {
+	for _, part := range []func(context.Context) error{
+		s.openDatabase,
+		s.makeParser, // example:line
+		s.makeLimiter, s.makeAuth, s.makeHandler,
+	} {
 		if err := part(ctx); err != nil {
 			return err
 		}

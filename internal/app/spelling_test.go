@@ -15,15 +15,15 @@ func TestSpellingsOfAPath(t *testing.T) {
 	s := servertest.Start(t)
 	carol := as{t, s, s.Token("carol")}
 	left := func(budget string) int64 { return *status(t, limits(t, s, carol.token), budget).Remaining }
-	for i, path := range []string{"/api/v1/tasks/parse", "/api/v1/tasks/%70arse"} {
-		want(t, carol.do("POST", path, `{"text":"call Bob"}`), http.StatusOK)
-		if got := left("tasks.parse"); got != int64(9-i) {
-			t.Errorf("%s: %d of 10 left, want %d", path, got, 9-i)
+	for i, path := range []string{"/api/v1/me", "/api/v1/%6de"} {
+		want(t, carol.do("GET", path, ""), http.StatusOK)
+		if got := left(api.BudgetUser); got != int64(99-i) {
+			t.Errorf("%s: %d of 100 left, want %d", path, got, 99-i)
 		}
 	}
 	before := left(api.BudgetUser)
-	want(t, carol.do("HEAD", "/api/v1/tasks", ""), http.StatusOK)
-	want(t, carol.do("GET", "/api/v1/tasks", ""), http.StatusOK)
+	want(t, carol.do("HEAD", "/api/v1/me", ""), http.StatusOK)
+	want(t, carol.do("GET", "/api/v1/me", ""), http.StatusOK)
 	if got := left(api.BudgetUser); got != before-2 {
 		t.Errorf("HEAD and GET spent %d, want 2", before-got)
 	}

@@ -11,18 +11,6 @@ import (
 	"example.com/gatehouse/internal/servertest"
 )
 
-// as sends JSON requests of one person.
-type as struct {
-	t     *testing.T
-	s     *servertest.Server
-	token string
-}
-
-func (a as) do(method, path, body string) servertest.Response {
-	a.t.Helper()
-	return a.s.Do(servertest.Request{Method: method, Path: path, Body: body, Token: a.token})
-}
-
 func (a as) create(body string) api.Task {
 	a.t.Helper()
 	resp := a.do("POST", "/api/v1/tasks", body)
@@ -190,32 +178,4 @@ func TestParse(t *testing.T) {
 	// A draft can be saved as it is.
 	d := got.Drafts[0]
 	alice.create(fmt.Sprintf(`{"title":%q,"dueAt":%q,"priority":%q,"tags":["work"]}`, d.Title, d.DueAt.Format(api.TimeLayout), d.Priority))
-}
-
-// Headers that claim an identity change neither the caller nor whose budget is charged.
-func TestClaimedIdentitiesChangeNothing(t *testing.T) {
-	t.Parallel()
-	s := servertest.Start(t)
-	alice, carol := s.Token("alice"), s.Token("carol")
-	me := servertest.JSON[api.Me](t, s.Do(servertest.Request{Path: "/api/v1/me", Token: carol}))
-	claimed := http.Header{"X-User-Id": {me.ID}, "X-Org-Id": {me.Organisation.ID}, "X-Forwarded-User": {"carol"}}
-	resp := s.Do(servertest.Request{Path: "/api/v1/me", Token: alice, Header: claimed})
-	want(t, resp, http.StatusOK)
-	if got := servertest.JSON[api.Me](t, resp); got.ID == me.ID || got.Name != "Alice Archer" || got.Organisation.Name != "Acme" || got.Via != "bearer" {
-		t.Errorf("the caller is %+v", got)
-	}
-	if b := status(t, limits(t, s, carol), "user"); *b.Remaining != 99 {
-		t.Errorf("carol was charged: %d left", *b.Remaining)
-	}
-	want(t, s.Do(servertest.Request{Path: "/api/v1/me", Header: claimed}), http.StatusUnauthorized)
-}
-
-func TestUnknownPathsHaveTheOneFormat(t *testing.T) {
-	t.Parallel()
-	s := servertest.Start(t)
-	resp := s.Do(servertest.Request{Path: "/api/v1/nothing/here"})
-	p := servertest.JSON[api.Problem](t, resp)
-	if resp.StatusCode != http.StatusNotFound || p.Code != api.CodeNotFound || p.Error != "Not Found" || p.Title != "Not Found" || p.Instance != "/api/v1/nothing/here" || p.RequestID != resp.Header.Get("X-Request-ID") || resp.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("%v %s", resp.Header, resp.Body)
-	}
 }

@@ -78,6 +78,8 @@ func traceHeader(trace string) http.Header {
 	return http.Header{"Traceparent": {"00-" + trace + "-00f067aa0ba902b7-01"}}
 }
 
+// example:begin
+
 // A request is one trace: its span is named by the route, and below it are what it asked PostgreSQL, Redis and the model.
 func TestTraces(t *testing.T) {
 	t.Parallel()
@@ -127,6 +129,8 @@ func TestTraces(t *testing.T) {
 		t.Errorf("the request's line is %v", requests)
 	}
 }
+
+// example:end
 
 // A stranger can neither continue a trace nor decide that one is kept.
 func TestStrangersDoNotContinueTraces(t *testing.T) {

@@ -27,8 +27,8 @@ func find(t *testing.T, rows []budgetfile.Row, name string) budgetfile.Row {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	rows, err := parse(`{"user": {"limit": 200}, "org": {"limit": 1200, "refill": 30},
-		"tasks.export": {"enforce": false}, "tasks.write": {"unlimited": true},
-		"auth.login": {"store": "redis", "onFailure": "open"}, "reports.create": {"limit": 0}}`)
+		"admin.threaddump": {"enforce": false}, "admin": {"unlimited": true},
+		"auth.login": {"store": "redis", "onFailure": "open"}, "admin.heapdump": {"limit": 0}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,17 +41,17 @@ func TestParse(t *testing.T) {
 	if r := find(t, rows, "org"); r.Limit != 1200 || r.Refill != 30 || r.Window != 40*time.Second {
 		t.Errorf("org: %+v", r)
 	}
-	if r := find(t, rows, "tasks.export"); r.Enforce || r.Limit != 5 {
-		t.Errorf("tasks.export: %+v", r)
+	if r := find(t, rows, "admin.threaddump"); r.Enforce || r.Limit != 20 {
+		t.Errorf("admin.threaddump: %+v", r)
 	}
-	if r := find(t, rows, "tasks.write"); !r.Unlimited {
-		t.Errorf("tasks.write: %+v", r)
+	if r := find(t, rows, "admin"); !r.Unlimited {
+		t.Errorf("admin: %+v", r)
 	}
 	if r := find(t, rows, "auth.login"); r.Place != api.InRedis || r.OnFailure != api.FailOpen {
 		t.Errorf("auth.login: %+v", r)
 	}
-	if r := find(t, rows, "tasks.parse"); r.Changed || !r.Enforce || r.Limit != 10 {
-		t.Errorf("tasks.parse is %+v, want the table's", r)
+	if r := find(t, rows, "auth.refresh"); r.Changed || !r.Enforce || r.Limit != 30 {
+		t.Errorf("auth.refresh is %+v, want the table's", r)
 	}
 }
 
@@ -108,17 +108,17 @@ func TestFaults(t *testing.T) {
 		"null":                    {`{"user": {"limit": null}}`, "user: limit must be a whole number"},
 		"a number for a truth":    {`{"user": {"enforce": 1}}`, "user: enforce must be true or false"},
 		"a negative limit":        {`{"user": {"limit": -1}}`, "user: limit must not be negative"},
-		"a log too long":          {`{"tasks.write": {"limit": 1025}}`, "tasks.write: limit must be at most 1024"},
+		"a log too long":          {`{"admin": {"limit": 1025}}`, "admin: limit must be at most 1024"},
 		"an overflow":             {`{"org": {"limit": 1000000000001}}`, "org: limit must be at most 1000000000000"},
-		"limit and unlimited":     {`{"tasks.write": {"limit": 5, "unlimited": true}}`, "exclude each other"},
-		"a window that refills":   {`{"tasks.write": {"refill": 5}}`, "tasks.write: refill belongs to a token bucket"},
+		"limit and unlimited":     {`{"admin": {"limit": 5, "unlimited": true}}`, "exclude each other"},
+		"a window that refills":   {`{"admin": {"refill": 5}}`, "admin: refill belongs to a token bucket"},
 		"a bucket without refill": {`{"org": {"refill": 0}}`, "org: refill must be from 1"},
 		"a bucket of years":       {`{"org": {"limit": 1000000000, "refill": 1}}`, "takes longer than"},
 		"a mode":                  {`{"user": {"onFailure": "never"}}`, `onFailure must be open, local or closed, not "never"`},
 		"a store":                 {`{"auth.login": {"store": "etcd"}}`, `store must be memory, redis or postgres, not "etcd"`},
 		"an algorithm of a store": {`{"org": {"store": "postgres"}}`, "org: store postgres has no token-bucket"},
 		"closed in memory":        {`{"auth.login": {"store": "memory"}}`, "auth.login: a budget that fails closed is not counted in memory"},
-		"two stores of one route": {`{"tasks.write": {"store": "postgres"}}`, "user and tasks.write are decided together, by me.delete, so they need one store"},
+		"two stores of one route": {`{"user": {"store": "postgres"}}`, "are decided together, by me.get, so they need one store"},
 		"user above the edge":     {`{"edge.caller": {"limit": 150}, "user": {"limit": 151}}`, "user: limit 151 must be at most the 150 of edge.caller"},
 		"user unlimited":          {`{"user": {"unlimited": true}}`, "user: cannot be unlimited while edge.caller is 1000"},
 	}
@@ -153,11 +153,11 @@ func TestAllFaultsAtOnce(t *testing.T) {
 			t.Errorf("%q is not in\n%v", want, err)
 		}
 	}
-	_, err = parse(`{"tasks.write": {"limit": -1, "onFailure": "x"}, "tasks.export": {"limit": 2000}, "user": {"limit": 1001}}`)
+	_, err = parse(`{"admin": {"limit": -1, "onFailure": "x"}, "admin.threaddump": {"limit": 2000}, "user": {"limit": 1001}}`)
 	if err == nil || strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("want four faults, got\n%v", err)
 	}
-	_, err = parse(`{"users": {}, "tasks.write": {"limit": -1, "onFailure": 5, "limits": 1}, "tasks.export": {"limit": 2000}}`)
+	_, err = parse(`{"users": {}, "admin": {"limit": -1, "onFailure": 5, "limits": 1}, "admin.threaddump": {"limit": 2000}}`)
 	if err == nil || strings.Count(err.Error(), "\n") != 4 {
 		t.Errorf("want five faults of names, kinds and values, got\n%v", err)
 	}

@@ -69,7 +69,7 @@ type Config struct {
 
 	BudgetsFile string // empty: the table of budgets as it is
 
-	LLM LLM
+	LLM LLM // example:line
 
 	LogLevel      slog.Level
 	LogFormat     string // "json" or "text"
@@ -92,12 +92,16 @@ type OIDC struct {
 	RolesClaim   string
 }
 
+// example:begin
+
 // LLM is the model that parses tasks; none if BaseURL is empty.
 type LLM struct {
 	BaseURL string
 	APIKey  Secret
 	Model   string
 }
+
+// example:end
 
 // Load reads all settings through getenv, which returns "" for what is not set, as os.Getenv does. The error lists
 // every fault, each with the setting, its value (masked if secret) and what to do.

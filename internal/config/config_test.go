@@ -98,7 +98,7 @@ func TestDefaultsInDevelopment(t *testing.T) {
 		"SessionIdle":    c.SessionIdle == 24*time.Hour,
 		"SessionMax":     c.SessionMax == 14*24*time.Hour,
 		"AuditKeep":      c.AuditKeep == 400*24*time.Hour,
-		"LLM":            c.LLM == config.LLM{},
+		"LLM":            c.LLM == config.LLM{}, // example:line
 		"LogLevel":       c.LogLevel == slog.LevelInfo,
 		"LogFormat":      c.LogFormat == "text",
 		"ShutdownDrain":  c.ShutdownDrain == 0,
@@ -139,8 +139,9 @@ func TestEverySettingIsRead(t *testing.T) {
 		"MIGRATE_ON_START": "false", "REDIS_URL": "redis+cluster://a:1,b:2", "REPLICAS": "3", "TRUSTED_PROXIES": "10.0.0.7, 10.1.0.0/24",
 		"IPV6_PREFIX": "56", "CORS_ORIGINS": "https://Other.example.com/,http://localhost:5173", "OIDC_ISSUER": "http://id.internal:8443/Realm/",
 		"OIDC_CLIENT_ID": "w", "OIDC_CLIENT_SECRET": "x", "OIDC_AUDIENCE": "a", "OIDC_CLIENTS": "w,m", "OIDC_TOKEN_TYPES": "at+jwt,JWT", "OIDC_SCOPES": "openid groups",
-		"OIDC_ORG_CLAIM": "-", "OIDC_ROLES_CLAIM": "groups", "SESSION_IDLE": "1h", "SESSION_MAX": "2h", "LLM_BASE_URL": "http://127.0.0.1:11434/v1",
-		"LLM_API_KEY": "k", "LLM_MODEL": "m", "LOG_LEVEL": "DEBUG", "LOG_FORMAT": "json", "SHUTDOWN_DRAIN": "1m",
+		"OIDC_ORG_CLAIM": "-", "OIDC_ROLES_CLAIM": "groups", "SESSION_IDLE": "1h", "SESSION_MAX": "2h",
+		"LLM_BASE_URL": "http://127.0.0.1:11434/v1", "LLM_API_KEY": "k", "LLM_MODEL": "m", // example:line
+		"LOG_LEVEL": "DEBUG", "LOG_FORMAT": "json", "SHUTDOWN_DRAIN": "1m",
 	})
 	checks := map[string]bool{
 		"Env": c.Env == config.Development, "HTTPAddr": c.HTTPAddr == "[::]:81", "AdminAddr": c.AdminAddr == ":82",
@@ -154,7 +155,7 @@ func TestEverySettingIsRead(t *testing.T) {
 			TokenTypes: []string{"at+jwt", "JWT"}, Scopes: []string{"openid", "groups"}, OrgClaim: "-", RolesClaim: "groups",
 		}),
 		"DevIssuer": !c.DevIssuer, "SessionIdle": c.SessionIdle == time.Hour, "SessionMax": c.SessionMax == 2*time.Hour,
-		"LLM":      c.LLM == config.LLM{BaseURL: "http://127.0.0.1:11434/v1", APIKey: "k", Model: "m"},
+		"LLM":      c.LLM == config.LLM{BaseURL: "http://127.0.0.1:11434/v1", APIKey: "k", Model: "m"}, // example:line
 		"LogLevel": c.LogLevel == slog.LevelDebug, "LogFormat": c.LogFormat == "json", "ShutdownDrain": c.ShutdownDrain == time.Minute,
 	}
 	for name, ok := range checks {
@@ -196,8 +197,8 @@ func TestFaults(t *testing.T) {
 		{"negative drain", development.with("SHUTDOWN_DRAIN", "-1s"), `SHUTDOWN_DRAIN="-1s"`, "0s"},
 		{"unknown level", development.with("LOG_LEVEL", "loud"), `LOG_LEVEL="loud"`, "debug, info, warn or error"},
 		{"unknown format", development.with("LOG_FORMAT", "xml"), `LOG_FORMAT="xml"`, "json or text"},
-		{"model without a place", development.with("LLM_MODEL", "m"), "LLM_MODEL", "LLM_BASE_URL"},
-		{"place without a model", development.with("LLM_BASE_URL", "https://llm.example.com/v1"), "LLM_MODEL", "name of the model"},
+		{"model without a place", development.with("LLM_MODEL", "m"), "LLM_MODEL", "LLM_BASE_URL"},                                  // example:line
+		{"place without a model", development.with("LLM_BASE_URL", "https://llm.example.com/v1"), "LLM_MODEL", "name of the model"}, // example:line
 		{"unknown DEV_ISSUER", development.with("DEV_ISSUER", "yes"), `DEV_ISSUER="yes"`, "public"},
 		{"two issuers", development.with("DEV_ISSUER", "public", "OIDC_ISSUER", "https://id.example.com"), "DEV_ISSUER", "unset one"},
 		{"development issuer for all", development.with("PUBLIC_URL", "http://app.example.com"), "OIDC_ISSUER is empty", "DEV_ISSUER=public"},
@@ -221,7 +222,7 @@ func TestFaults(t *testing.T) {
 		{"production: no client secret", production.with("OIDC_CLIENT_SECRET", ""), "OIDC_CLIENT_SECRET is empty", "set the secret"},
 		{"production: default client secret", production.with("OIDC_CLIENT_SECRET", "development-only"), "OIDC_CLIENT_SECRET is a default", "set the secret"},
 		{"production: default Redis password", production.with("REDIS_URL", "redis://:changeme@redis"), "REDIS_URL has a default", "of its own"},
-		{"production: default model key", production.with("LLM_BASE_URL", "https://l.example.com", "LLM_MODEL", "m", "LLM_API_KEY", "change-me"), "LLM_API_KEY", "unset it"},
+		{"production: default model key", production.with("LLM_BASE_URL", "https://l.example.com", "LLM_MODEL", "m", "LLM_API_KEY", "change-me"), "LLM_API_KEY", "unset it"}, // example:line
 		{"production: no organisation claim", production.with("OIDC_ORG_CLAIM", ""), "OIDC_ORG_CLAIM is empty", "or -"},
 		{"the edge in a Redis that there is not", development.with("EDGE_STORE", "redis"), "EDGE_STORE is redis without REDIS_URL", "EDGE_STORE=memory"},
 		{"the edge elsewhere", development.with("EDGE_STORE", "disk"), `EDGE_STORE="disk"`, "redis"},
@@ -350,7 +351,7 @@ func TestPrintingMasksSecrets(t *testing.T) {
 		"DATABASE_DIRECT_URL", "postgres:///app?host=/run/pg&password=hunter2",
 		"REDIS_URL", "rediss://hunter2@redis.internal:6380/1",
 		"OIDC_CLIENT_SECRET", "hunter2",
-		"LLM_BASE_URL", "https://llm.example.com/v1", "LLM_API_KEY", "hunter2", "LLM_MODEL", "small",
+		"LLM_BASE_URL", "https://llm.example.com/v1", "LLM_API_KEY", "hunter2", "LLM_MODEL", "small", // example:line
 	))
 	asJSON, err := json.Marshal(map[string]any{"config": c})
 	if err != nil {
@@ -358,12 +359,14 @@ func TestPrintingMasksSecrets(t *testing.T) {
 	}
 	var logged bytes.Buffer
 	for _, logger := range []*slog.Logger{slog.New(slog.NewJSONHandler(&logged, nil)), slog.New(slog.NewTextHandler(&logged, nil))} {
-		logger.Info("settings", "config", c, "oidc", c.OIDC, "llm", c.LLM, "database", c.DatabaseURL, "secret", c.OIDC.ClientSecret)
+		logger.Info("model", "llm", c.LLM) // example:line
+		logger.Info("settings", "config", c, "oidc", c.OIDC, "database", c.DatabaseURL, "secret", c.OIDC.ClientSecret)
 	}
 	printed := []string{
 		c.String(), string(asJSON), logged.String(),
 		fmt.Sprintf("%v %+v %#v %s", c, c, c, c), fmt.Sprintf("%v %+v %#v", &c, &c, &c),
-		fmt.Sprintf("%v %+v %#v", c.OIDC, c.OIDC, c.OIDC), fmt.Sprintf("%v %#v", c.LLM, c.LLM), fmt.Sprintf("%q %x", c.LLM.APIKey, c.RedisURL),
+		fmt.Sprintf("%v %+v %#v", c.OIDC, c.OIDC, c.OIDC), fmt.Sprintf("%q %x", c.OIDC.ClientSecret, c.RedisURL),
+		fmt.Sprintf("%v %#v", c.LLM, c.LLM), fmt.Sprintf("%q", c.LLM.APIKey), // example:line
 	}
 	for _, text := range printed {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, fmt.Sprintf("%x", "hunter2")) {
@@ -372,7 +375,8 @@ func TestPrintingMasksSecrets(t *testing.T) {
 	}
 	for _, want := range []string{
 		"APP_ENV=production\n", "DATABASE_URL=postgres://xxxxx@db.internal:5432/app?sslmode=verify-full&sslpassword=xxxxx\n",
-		"REDIS_URL=rediss://xxxxx@redis.internal:6380/1\n", "OIDC_CLIENT_SECRET=********\n", "LLM_API_KEY=********\n",
+		"REDIS_URL=rediss://xxxxx@redis.internal:6380/1\n", "OIDC_CLIENT_SECRET=********\n",
+		"LLM_API_KEY=********\n", // example:line
 		"OIDC_CLIENTS=web,mobile,cli\n", "LOG_LEVEL=info\n", "SESSION_IDLE=24h0m0s\n",
 	} {
 		if !strings.Contains(c.String(), want) {

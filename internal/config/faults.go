@@ -67,6 +67,7 @@ func (c Config) consistencyFaults() []error {
 			c.EdgeStore == EdgeInRedis && c.RedisURL == "",
 			"EDGE_STORE is redis without REDIS_URL: set REDIS_URL, or EDGE_STORE=memory",
 		},
+		// example:begin
 		{
 			c.LLM.BaseURL != "" && c.LLM.Model == "",
 			"LLM_MODEL is empty: set the name of the model to use at LLM_BASE_URL, or unset LLM_BASE_URL for the local parser",
@@ -75,6 +76,7 @@ func (c Config) consistencyFaults() []error {
 			c.LLM.BaseURL == "" && c.LLM.Model != "",
 			"LLM_MODEL is set without LLM_BASE_URL: set LLM_BASE_URL to an OpenAI-compatible API, or unset LLM_MODEL for the local parser",
 		},
+		// example:end
 	})
 }
 
@@ -113,10 +115,12 @@ func (c Config) productionFaults() []error {
 			isDefault(password(c.RedisURL)),
 			"REDIS_URL has a default password: give Redis a password of its own",
 		},
+		// example:begin
 		{
 			isDefault(string(c.LLM.APIKey)),
 			"LLM_API_KEY is a default: set the key of LLM_BASE_URL, or unset it",
 		},
+		// example:end
 		{
 			c.OIDC.OrgClaim == "",
 			"OIDC_ORG_CLAIM is empty: set the claim that holds the immutable id of a user's organisation, or - to give everybody one of their own",

@@ -133,6 +133,7 @@ func settings(c *Config) []setting {
 			name: "BUDGETS_FILE", value: field(&c.BudgetsFile, text),
 			about: "A JSON file that changes budgets for everybody, such as `{\"user\": {\"limit\": 200}}`; read anew on SIGHUP. See `docs/limits.md`.",
 		},
+		// example:begin
 		{
 			name: "LLM_BASE_URL", value: field(&c.LLM.BaseURL, webURL),
 			about: "An OpenAI-compatible API that parses tasks. Empty: the local parser.",
@@ -145,6 +146,7 @@ func settings(c *Config) []setting {
 			name: "LLM_MODEL", value: field(&c.LLM.Model, text),
 			about: "The model's name. Required with `LLM_BASE_URL`.",
 		},
+		// example:end
 		{
 			name: "LOG_LEVEL", value: field(&c.LogLevel, logLevel), standard: "info",
 			about: "`debug`, `info`, `warn` or `error`.",

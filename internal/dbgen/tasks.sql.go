@@ -117,6 +117,59 @@ func (q *Queries) DeleteTask(ctx context.Context, arg DeleteTaskParams) (int64, 
 	return result.RowsAffected(), nil
 }
 
+const listReports = `-- name: ListReports :many
+SELECT r.id, r.organisation_id, r.task_id, r.reported_by, r.reason, r.created_at, o.name AS organisation_name, t.title AS task_title, u.name AS reporter_name, u.email AS reporter_email
+FROM reports r JOIN organisations o ON o.id = r.organisation_id
+LEFT JOIN tasks t ON t.id = r.task_id LEFT JOIN users u ON u.id = r.reported_by
+WHERE (r.created_at, r.id) < ($1::timestamptz, $2::uuid)
+ORDER BY r.created_at DESC, r.id DESC LIMIT $3
+`
+
+type ListReportsParams struct {
+	BeforeAt time.Time
+	BeforeID uuid.UUID
+	PageSize int32
+}
+
+type ListReportsRow struct {
+	Report           Report
+	OrganisationName string
+	TaskTitle        *string
+	ReporterName     *string
+	ReporterEmail    *string
+}
+
+func (q *Queries) ListReports(ctx context.Context, arg ListReportsParams) ([]ListReportsRow, error) {
+	rows, err := q.db.Query(ctx, listReports, arg.BeforeAt, arg.BeforeID, arg.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListReportsRow{}
+	for rows.Next() {
+		var i ListReportsRow
+		if err := rows.Scan(
+			&i.Report.ID,
+			&i.Report.OrganisationID,
+			&i.Report.TaskID,
+			&i.Report.ReportedBy,
+			&i.Report.Reason,
+			&i.Report.CreatedAt,
+			&i.OrganisationName,
+			&i.TaskTitle,
+			&i.ReporterName,
+			&i.ReporterEmail,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listTasks = `-- name: ListTasks :many
 SELECT id, organisation_id, title, notes, due_at, priority, tags, done, created_by, created_at, updated_at FROM tasks
 WHERE organisation_id = $1

@@ -22,8 +22,8 @@ const (
 	goose      = "github.com/pressly/goose/v3"
 	goRedis    = "github.com/redis/go-redis/v9"
 	kinOpenAPI = "github.com/getkin/kin-openapi"
-	when       = "github.com/olebedev/when"
-	openAI     = "github.com/openai/openai-go/v3"
+	when       = "github.com/olebedev/when"       // example:line
+	openAI     = "github.com/openai/openai-go/v3" // example:line
 	prometheus = "github.com/prometheus/client_golang"
 	otel       = "go.opentelemetry.io/otel"
 	otelTrace  = "go.opentelemetry.io/otel/trace"
@@ -49,9 +49,10 @@ var rules = map[string]rule{
 	"db":       {},
 	"web":      {},
 
-	"cmd/server":     {own: []string{"internal/app"}},
-	"cmd/demo":       {own: []string{"api", "mobileclient"}},
-	"scripts/rename": {modules: []string{xMod}},
+	"cmd/server":            {own: []string{"internal/app"}},
+	"cmd/demo":              {own: []string{"api", "mobileclient"}},
+	"scripts/rename":        {modules: []string{xMod}},
+	"scripts/removeexample": {}, // example:line
 
 	"internal/app":    {all: true},
 	"internal/house":  {},
@@ -86,12 +87,13 @@ var rules = map[string]rule{
 
 	"internal/auth":   {own: []string{"internal/store"}, modules: []string{goOIDC, goJose, oauth2, uuid}},
 	"internal/devidp": {own: []string{"internal/store"}, modules: []string{goOIDC, goJose, oauth2, uuid}},
-	"internal/parse":  {modules: []string{when, openAI}},
+	"internal/parse":  {modules: []string{when, openAI}}, // example:line
 
 	"internal/httpapi": {
 		own: []string{
 			"api", "api/spec", "internal/allowance", "internal/auth", "internal/clientip", "internal/frequent", "internal/ratelimit",
-			"internal/store", "internal/parse", "internal/telemetry", "web",
+			"internal/store", "internal/telemetry", "web",
+			"internal/parse", // example:line
 		},
 		modules: []string{gin, uuid},
 	},

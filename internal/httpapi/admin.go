@@ -40,31 +40,6 @@ func (c *call) reason() (string, error) {
 	return reason, invalid(api.CheckReason(reason))
 }
 
-func (s *Server) adminReportsList(c *call) error {
-	p, err := c.plainPage()
-	if err != nil {
-		return err
-	}
-	reports, err := s.Store.ListReports(c.context(), more(p))
-	if err != nil {
-		return fmt.Errorf("list reports: %w", err)
-	}
-	reports, next := cut(reports, p, func(r store.ReadReport) store.Cursor { return store.Cursor{CreatedAt: r.CreatedAt, ID: r.ID} })
-	return c.json(http.StatusOK, api.AdminReportList{Items: bodies(reports, reportBody), NextCursor: next})
-}
-
-func reportBody(r store.ReadReport) api.AdminReport {
-	body := api.AdminReport{
-		ID: r.ID.String(), TaskID: r.TaskID.String(), TaskTitle: r.TaskTitle, Reason: r.Reason,
-		Organisation: api.OrganisationRef{ID: r.OrgID.String(), Name: r.OrgName}, CreatedAt: api.NewTime(r.CreatedAt),
-	}
-	if r.Reporter != nil {
-		reporter := personBody(*r.Reporter)
-		body.ReportedBy = &reporter
-	}
-	return body
-}
-
 func personBody(p store.Person) api.PersonRef {
 	return api.PersonRef{ID: p.ID.String(), Name: p.Name, Email: p.Email}
 }

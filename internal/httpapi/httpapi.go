@@ -35,12 +35,14 @@ type Config struct {
 	// Allowances is told at once of what is changed here.
 	Allowances *allowance.Book
 	Addresses  *clientip.Resolver
-	Parser     parse.Parser
+	Parser     parse.Parser // example:line
 	Health     *Health
 	Log        *slog.Logger
 	// Routes and Budgets are the contract's, which tests may narrow.
 	Routes  []api.Route
 	Budgets []api.Budget
+	// Meters has one for each metered budget.
+	Meters Meters
 	// Keys tell the keys of kinds that the contract's budgets name beside its own; nil where there are none.
 	Keys map[api.Per]KeyFunc
 	// PublicURL is where browsers find the server.
@@ -84,7 +86,6 @@ type Server struct {
 	Config
 	handler     http.Handler
 	budgets     map[string]api.Budget
-	meters      map[string]meter
 	crossOrigin *http.CrossOriginProtection
 	assets      map[string]asset
 	refusals    *refusals
@@ -95,7 +96,7 @@ const defaultBodyTimeout = 10 * time.Second
 
 // New mounts the routes. It fails when contract and handlers disagree, or when a route could not be decided in one call.
 func New(cfg Config) (*Server, error) {
-	s := &Server{Config: cfg, budgets: map[string]api.Budget{}, meters: meters(cfg.Parser), refusals: newRefusals()}
+	s := &Server{Config: cfg, budgets: map[string]api.Budget{}, refusals: newRefusals()}
 	if s.BodyTimeout == 0 {
 		s.BodyTimeout = defaultBodyTimeout
 	}
@@ -176,8 +177,8 @@ func (s *Server) checkBudgets(route api.Route) error {
 			return fmt.Errorf("route %s lists %s twice: list it once, and charge more than one unit by a meter", route.ID, name)
 		case !ok:
 			return fmt.Errorf("route %s charges %s, which is no budget: add it to api.Budgets", route.ID, name)
-		case b.Metered != (s.meters[name] != nil):
-			return fmt.Errorf("route %s charges %s, whose row and whose meter disagree on whether it is metered: set Metered, or add it to meters", route.ID, name)
+		case b.Metered != (s.Meters[name] != nil):
+			return fmt.Errorf("route %s charges %s, whose row and whose meter disagree on whether it is metered: set Metered, or add it to newMeters", route.ID, name)
 		}
 	}
 	for _, name := range charges {

@@ -24,7 +24,7 @@ func TestRefusalAndItsEnd(t *testing.T) {
 		}
 	}
 	refused := b.post("")
-	if refused.Code != http.StatusTooManyRequests || !strings.Contains(refused.Body.String(), `"violated-policies":["tasks.export"]`) || refused.Header().Get("Retry-After") != "60" {
+	if refused.Code != http.StatusTooManyRequests || !strings.Contains(refused.Body.String(), `"violated-policies":["admin.threaddump"]`) || refused.Header().Get("Retry-After") != "60" {
 		t.Errorf("beyond it: %d %v %s", refused.Code, refused.Header(), refused.Body)
 	}
 	clock.Advance(time.Minute)
@@ -109,9 +109,9 @@ func TestKeysAreCheckedAtStart(t *testing.T) {
 			t.Errorf("%q: %v, want %q", per, err, want)
 		}
 	}
-	route := api.Route{ID: "tasks.export", Budgets: []string{own}} // Of a user: user and org are charged too.
+	route := api.Route{ID: "admin.threaddump", Budgets: []string{own}} // Of a user: user and org are charged too.
 	for per, want := range map[api.Per]string{
-		api.PerHeader("X-A"): "are not in one slot; count tasks.export per \"header X-A in organisation\"", api.PerAddress: "not in one slot", api.PerGlobal: "not in one slot",
+		api.PerHeader("X-A"): "are not in one slot; count admin.threaddump per \"header X-A in organisation\"", api.PerAddress: "not in one slot", api.PerGlobal: "not in one slot",
 		api.PerHeader("X-A").InOrganisation(): "", api.PerUser: "", api.PerOrganisation: "",
 	} {
 		b.budgets = map[string]api.Budget{}
@@ -135,7 +135,7 @@ func TestBudgetsOfRoutesAreCheckedAtStart(t *testing.T) {
 	b := newBench(t, ok)
 	b.budgets["metered"] = api.Budget{Name: "metered", Metered: true}
 	for want, own := range map[string][]string{
-		"lists tasks.export twice": {own, own}, "charges nothing, which is no budget": {"nothing"},
+		"lists admin.threaddump twice": {own, own}, "charges nothing, which is no budget": {"nothing"},
 		"disagree on whether it is metered": {"metered"},
 	} {
 		err := b.checkBudgets(api.Route{ID: "x", Class: api.ClassPublic, Budgets: own})

@@ -22,15 +22,15 @@ func TestPlanFaults(t *testing.T) {
 		limit, refill int64
 		want          string // "" for none
 	}{
-		{"tasks.write", 1024, 0, ""},
-		{"tasks.write", 1025, 0, "plan gold: tasks.write 1025 is ignored: limit 1025 is above 1024, the most a log holds"},
+		{"admin", 1024, 0, ""},
+		{"admin", 1025, 0, "plan gold: admin 1025 is ignored: limit 1025 is above 1024, the most a log holds"},
 		{"user", 200, 0, ""},
 		{"user", 201, 0, "plan gold: user 201 must be at most 200, the limit of edge.caller"},
 		{"org", 3000, 50, ""},
 		{"org", 1_000_000_000, 1, "plan gold: org 1000000000 is ignored: a bucket of 1000000000 filled with 1 a second takes longer"},
-		{"ai.tokens", 5000, 0, ""},
-		{"ai.tokens", 0, 0, ""},
-		{"ai.tokens", 4999, 0, "plan gold: ai.tokens 4999 must be at least 5000, which one request may use"},
+		{"admin.threaddump", 5000, 0, ""},
+		{"admin.threaddump", 0, 0, ""},
+		{"admin.threaddump", 4999, 0, "plan gold: admin.threaddump 4999 must be at least 5000, which one request may use"},
 		{"auth.login", 5, 0, "plan gold: auth.login 5 is ignored: the budget is counted per address"},
 		{"edge.caller", 5, 0, "plan gold: edge.caller 5 is ignored: the budget is decided before it is known who calls"},
 		{"task.write", 5, 0, "plan gold: task.write 5 is ignored: the budget must be a budget of the table"},
@@ -57,10 +57,10 @@ func TestOverrideFaultsByTheSettingsOfNow(t *testing.T) {
 		expired bool
 		want    string // "" for none
 	}{
-		{"ai.tokens", new(int64(4999)), nil, false, "must be at least 5000, which one request may use"},
-		{"ai.tokens", new(int64(4999)), new(false), false, ""},
-		{"ai.tokens", new(int64(4999)), nil, true, ""},
-		{"ai.tokens", nil, nil, false, ""},
+		{"admin.threaddump", new(int64(4999)), nil, false, "must be at least 5000, which one request may use"},
+		{"admin.threaddump", new(int64(4999)), new(false), false, ""},
+		{"admin.threaddump", new(int64(4999)), nil, true, ""},
+		{"admin.threaddump", nil, nil, false, ""},
 		{"user", new(int64(201)), nil, false, "must be at most 200, the limit of edge.caller"},
 		{"user", nil, nil, false, "user cannot be unlimited while edge.caller is 200"},
 		{"user", new(int64(200)), nil, false, ""},
@@ -99,7 +99,7 @@ func TestOnlyWhatIsOverridableApplies(t *testing.T) {
 	}
 }
 
-// planned is a server of some budgets, of which one request may use 5 000 tokens, and a caller has 200 requests at the edge.
+// planned is a server of some budgets, of which one takes up to 5 000 units a request, and a caller has 200 requests at the edge.
 func planned(t *testing.T) *Server {
 	t.Helper()
 	minute := func(n int64) ratelimit.Limit {
@@ -108,10 +108,10 @@ func planned(t *testing.T) *Server {
 	rows := []ratelimit.Budget{
 		{Name: "edge.caller", Limit: minute(200)},
 		{Name: "user", Limit: minute(100)},
-		{Name: "tasks.write", Limit: minute(30)},
+		{Name: "admin", Limit: minute(30)},
 		{Name: "auth.login", Limit: minute(10)},
 		{Name: "org", Limit: ratelimit.Limit{Algorithm: ratelimit.TokenBucket, N: 600, Refill: 10}},
-		{Name: "ai.tokens", Limit: ratelimit.Limit{Algorithm: ratelimit.Segments, N: 20_000, Window: 24 * time.Hour}, MaxCost: 5000},
+		{Name: "admin.threaddump", Limit: ratelimit.Limit{Algorithm: ratelimit.Segments, N: 20_000, Window: 24 * time.Hour}, MaxCost: 5000},
 	}
 	s := &Server{budgets: map[string]api.Budget{}}
 	for i := range rows {

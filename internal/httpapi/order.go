@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 
@@ -60,27 +61,18 @@ type handler func(*call) error
 
 // handlers is the other half of the contract: what answers each route. A new resource adds its lines here.
 func (s *Server) handlers() map[string]handler {
-	return map[string]handler{
+	all := map[string]handler{
 		api.RouteLimitsGet:       s.limitsGet,
 		api.RouteOpenAPIGet:      s.openapiGet,
 		api.RouteMeGet:           s.meGet,
 		api.RouteMeDelete:        s.meDelete,
 		api.RouteOrgGet:          s.orgGet,
-		api.RouteTasksList:       s.tasksList,
-		api.RouteTasksGet:        s.tasksGet,
-		api.RouteTasksCreate:     s.tasksCreate,
-		api.RouteTasksUpdate:     s.tasksUpdate,
-		api.RouteTasksDelete:     s.tasksDelete,
-		api.RouteTasksParse:      s.tasksParse,
-		api.RouteTasksExport:     s.tasksExport,
-		api.RouteReportsCreate:   s.reportsCreate,
 		api.RouteAuthLogin:       s.authLogin,
 		api.RouteAuthCallback:    s.authCallback,
 		api.RouteAuthRefresh:     s.authRefresh,
 		api.RouteAuthLogout:      s.authLogout,
 		api.RouteAuthBackchannel: s.authBackchannel,
 
-		api.RouteAdminReportsList:     s.adminReportsList,
 		api.RouteAdminOrgsList:        s.adminOrgsList,
 		api.RouteAdminOrgsPlan:        s.adminOrgsPlan,
 		api.RouteAdminPlansList:       s.adminPlansList,
@@ -96,4 +88,7 @@ func (s *Server) handlers() map[string]handler {
 		api.RouteAdminThreaddump:      s.adminThreaddump,
 		api.RouteAdminHeapdump:        s.adminHeapdump,
 	}
+	maps.Copy(all, s.taskHandlers())   // example:line
+	maps.Copy(all, s.reportHandlers()) // example:line
+	return all
 }

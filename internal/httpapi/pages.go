@@ -53,8 +53,9 @@ func (h *Health) Serving() bool {
 // pagePaths are the paths of the web app; each is answered with the same page, which reads its own path.
 func pagePaths() []string {
 	return []string{
+		"/admin/reports", // example:line
 		"/", "/index.html", "/budgets", "/docs",
-		"/admin", "/admin/overrides", "/admin/reports", "/admin/throttled", "/admin/limiter", "/admin/people", "/admin/process", "/admin/audit",
+		"/admin", "/admin/overrides", "/admin/throttled", "/admin/limiter", "/admin/people", "/admin/process", "/admin/audit",
 	}
 }
 

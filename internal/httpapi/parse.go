@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"example.com/gatehouse/api"
 	"example.com/gatehouse/internal/parse"
@@ -58,4 +59,32 @@ func parseBody(result parse.Result) api.ParseResult {
 		body.Drafts = append(body.Drafts, draft)
 	}
 	return body
+}
+
+// TokenMeter says what a call of the parser's model may use.
+func TokenMeter(parser parse.Parser) Meter {
+	return func(r *http.Request) int64 { return parser.Bound(promptBytes(r.ContentLength)) }
+}
+
+// maxPrompt is the most bytes that a valid text and its time zone can have: no character takes more than four bytes of JSON
+// once it is cleaned, and no zone has a name of more than 64.
+const maxPrompt = utf8.UTFMax*api.MaxText + 64
+
+// promptBytes is the most that a body of that length can hold of text and time zone; below 0 stands for an unknown one.
+func promptBytes(length int64) int64 {
+	if length < 0 {
+		return maxPrompt
+	}
+	return min(length, maxPrompt)
+}
+
+// settleTokens settles what was reserved of the tokens to what the model said that it used. Where it may have worked and
+// said nothing, all is kept; where it was not asked, nothing is. The headers tell what is left after it.
+func (s *Server) settleTokens(c *call, result parse.Result) {
+	used := result.Usage.Total()
+	if result.Reached && used == 0 {
+		return
+	}
+	s.Limiter.Settle(c.context(), c.budgets, api.BudgetTokens, used)
+	setQuotaHeaders(c.writer().Header(), &c.edge, &c.budgets)
 }

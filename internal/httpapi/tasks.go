@@ -13,6 +13,18 @@ import (
 	"example.com/gatehouse/internal/store"
 )
 
+func (s *Server) taskHandlers() map[string]handler {
+	return map[string]handler{
+		api.RouteTasksList:   s.tasksList,
+		api.RouteTasksGet:    s.tasksGet,
+		api.RouteTasksCreate: s.tasksCreate,
+		api.RouteTasksUpdate: s.tasksUpdate,
+		api.RouteTasksDelete: s.tasksDelete,
+		api.RouteTasksParse:  s.tasksParse,
+		api.RouteTasksExport: s.tasksExport,
+	}
+}
+
 // tasksList answers a page of the organisation's tasks.
 func (s *Server) tasksList(c *call) error {
 	query, err := c.query()

@@ -239,7 +239,7 @@ func failures(route api.Route) []api.ErrorKind {
 	if route.Method != http.MethodGet || route.Class == api.ClassAdmin {
 		codes = append(codes, api.CodeForbidden)
 	}
-	if strings.Contains(route.Path, "{") || route.ID == api.RouteReportsCreate {
+	if strings.Contains(route.Path, "{") {
 		codes = append(codes, api.CodeNotFound)
 	}
 	if route.Request != nil || len(route.Query) > 0 || strings.Contains(route.Path, "{scope}") {
@@ -254,9 +254,14 @@ func failures(route api.Route) []api.ErrorKind {
 	if route.TakesKey {
 		codes = append(codes, api.CodeConflict)
 	}
+	// example:begin
+	if route.ID == api.RouteReportsCreate { // Its body names a task.
+		codes = append(codes, api.CodeNotFound)
+	}
 	if route.ID == api.RouteTasksParse {
 		codes = append(codes, api.CodeUpstreamFailed)
 	}
+	// example:end
 	return slices.DeleteFunc(api.ErrorKinds(), func(k api.ErrorKind) bool { return !slices.Contains(codes, k.Code) })
 }
 

@@ -80,10 +80,12 @@ func enums() map[reflect.Type][]any {
 		reflect.TypeFor[api.Source]():    {api.SourceTable, api.SourceFile, api.SourcePlan, api.SourceOrganisation, api.SourceUser},
 		reflect.TypeFor[api.Place]():     {api.InMemory, api.InRedis, api.InPostgres, "local"},
 	}
+	// example:begin
 	for _, p := range api.Priorities() {
 		t := reflect.TypeFor[api.Priority]()
 		all[t] = append(all[t], p)
 	}
+	// example:end
 	for _, k := range api.ErrorKinds() {
 		t := reflect.TypeFor[api.Code]()
 		all[t] = append(all[t], k.Code)
@@ -183,10 +185,12 @@ func constraints() map[string]func(*openapi3.Schema) {
 			s.MinLength, s.MaxLength = least, &most
 		}
 	}
+	// example:begin
 	tags := func(s *openapi3.Schema) {
 		s.MaxItems, s.UniqueItems = new(uint64(api.MaxTags)), true
 		text(1, api.MaxTag)(s.Items.Value)
 	}
+	// example:end
 	// A scope beside it says what it is the id of: a plan's name, an address.
 	anyID := func(s *openapi3.Schema) { s.Format = "" }
 	object := func(s *openapi3.Schema) { s.Type = &openapi3.Types{"object", "null"} }
@@ -203,15 +207,17 @@ func constraints() map[string]func(*openapi3.Schema) {
 		"OverridePut.reason":          text(1, api.MaxReason),
 		"OverridePut.limit":           atLeast(0),
 		"OverridePut.refillPerSecond": atLeast(1),
-		"TaskCreate.title":            text(1, api.MaxTitle),
-		"TaskCreate.notes":            text(0, api.MaxNotes),
-		"TaskCreate.tags":             tags,
-		"TaskUpdate.title":            func(s *openapi3.Schema) { notNull(s); text(1, api.MaxTitle)(s) },
-		"TaskUpdate.done":             notNull,
-		"TaskUpdate.notes":            text(0, api.MaxNotes),
-		"TaskUpdate.tags":             tags,
-		"ParseRequest.text":           text(1, api.MaxText),
-		"ReportCreate.reason":         text(1, api.MaxReason),
+		// example:begin
+		"TaskCreate.title":    text(1, api.MaxTitle),
+		"TaskCreate.notes":    text(0, api.MaxNotes),
+		"TaskCreate.tags":     tags,
+		"TaskUpdate.title":    func(s *openapi3.Schema) { notNull(s); text(1, api.MaxTitle)(s) },
+		"TaskUpdate.done":     notNull,
+		"TaskUpdate.notes":    text(0, api.MaxNotes),
+		"TaskUpdate.tags":     tags,
+		"ParseRequest.text":   text(1, api.MaxText),
+		"ReportCreate.reason": text(1, api.MaxReason),
+		// example:end
 	}
 }
 

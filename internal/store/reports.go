@@ -2,11 +2,27 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
 	"example.com/gatehouse/internal/dbgen"
 )
+
+// A NewReport tells the administrators of a task.
+type NewReport struct {
+	OrgID, TaskID, UserID uuid.UUID
+	Reason                string
+	// Keep, if not nil, keeps the answer that tells of the report.
+	Keep *Keep[Report]
+}
+
+// A Report is a report that was made.
+type Report struct {
+	ID, TaskID uuid.UUID
+	Reason     string
+	CreatedAt  time.Time
+}
 
 // A ReadReport is a report as administrators read it.
 type ReadReport struct {
@@ -16,6 +32,17 @@ type ReadReport struct {
 	// TaskTitle is nil once the task was deleted, Reporter once that person's data was removed.
 	TaskTitle *string
 	Reporter  *Person
+}
+
+// CreateReport reports a task. ErrNotFound: it is not this organisation's, or the user is gone. ErrKeyAtWork: its claim was
+// lost.
+func (s *Store) CreateReport(ctx context.Context, n NewReport) (Report, error) {
+	return writing(ctx, s, "make report", n.Keep, func(ctx context.Context, q *dbgen.Queries) (Report, error) {
+		row, err := q.CreateReport(ctx, dbgen.CreateReportParams{
+			ID: newID(), OrganisationID: n.OrgID, TaskID: n.TaskID, ReportedBy: &n.UserID, Reason: n.Reason,
+		})
+		return Report{ID: row.ID, TaskID: row.TaskID, Reason: row.Reason, CreatedAt: utc(row.CreatedAt)}, err
+	})
 }
 
 // ListReports returns a page of the reports of all organisations, newest first.

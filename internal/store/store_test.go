@@ -141,7 +141,7 @@ func TestSilentDatabase(t *testing.T) {
 	s := storetest.Open(t, store.Config{URL: "postgres://postgres@" + listener.Addr().String() + "/postgres?sslmode=disable"})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := s.Task(ctx, uuid.New(), uuid.New())
+	_, err := s.Organisation(ctx, uuid.New())
 	wantErr(t, err, store.ErrUnavailable)
 	wantErr(t, err, context.DeadlineExceeded)
 }
@@ -150,7 +150,7 @@ func TestCallerWhoHangsUp(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := storetest.New(t).Task(ctx, uuid.New(), uuid.New())
+	_, err := storetest.New(t).Organisation(ctx, uuid.New())
 	wantErr(t, err, context.Canceled)
 	if errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("error is %v: a caller who hung up does not make the database unavailable", err)
@@ -171,9 +171,9 @@ func TestDirectURL(t *testing.T) {
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
+	for _, token := range []string{"one", "two"} {
 		member := ensure(t, s, alice())
-		must(s.CreateTask(t.Context(), newTask(member)))(t)
+		must(s.CreateSession(t.Context(), newSession(member, token)))(t)
 	}
 }
 
@@ -192,14 +192,17 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	s := storetest.Open(t, store.Config{URL: storetest.URL(t), Trace: trace})
-	member := ensure(t, s, alice())
-	nowhere := newTask(member)
-	nowhere.OrgID = uuid.New()
-	if _, err := s.CreateTask(t.Context(), nowhere); err == nil {
-		t.Fatal("a task was made in an organisation that does not exist")
+	ensure(t, s, alice())
+	bad := alice()
+	bad.Subject, bad.Name = "bob", "a\x00b"
+	if _, err := s.EnsureUser(t.Context(), bad); err == nil {
+		t.Fatal("a name was kept that the database cannot hold")
 	}
 	// A transaction begins and ends with statements that have no name of their own.
-	want := []string{"FindMember", "statement", "LockIdentity", "ForgottenPerson", "UpsertMember", "statement", "CreateTask failed"}
+	want := []string{
+		"FindMember", "statement", "LockIdentity", "ForgottenPerson", "UpsertMember", "statement",
+		"FindMember", "statement", "LockIdentity", "ForgottenPerson", "UpsertMember failed", "statement",
+	}
 	if !slices.Equal(ended, want) {
 		t.Errorf("statements traced: %q, want %q", ended, want)
 	}

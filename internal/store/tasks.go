@@ -58,21 +58,6 @@ type TaskChange struct {
 	Done     *bool
 }
 
-// A NewReport tells the administrators of a task.
-type NewReport struct {
-	OrgID, TaskID, UserID uuid.UUID
-	Reason                string
-	// Keep, if not nil, keeps the answer that tells of the report.
-	Keep *Keep[Report]
-}
-
-// A Report is a report that was made.
-type Report struct {
-	ID, TaskID uuid.UUID
-	Reason     string
-	CreatedAt  time.Time
-}
-
 // ListTasks returns a page of an organisation's tasks, newest first.
 func (s *Store) ListTasks(ctx context.Context, orgID uuid.UUID, f TaskFilter) ([]Task, error) {
 	rows, err := one(ctx, s, "list tasks", func(ctx context.Context, q *dbgen.Queries) ([]dbgen.Task, error) {
@@ -171,17 +156,6 @@ func (c TaskChange) params(orgID, id uuid.UUID) dbgen.UpdateTaskParams {
 func (s *Store) DeleteTask(ctx context.Context, orgID, id uuid.UUID) error {
 	return do(ctx, s, "delete task", func(ctx context.Context, q *dbgen.Queries) error {
 		return found(q.DeleteTask(ctx, dbgen.DeleteTaskParams{OrganisationID: orgID, ID: id}))
-	})
-}
-
-// CreateReport reports a task. ErrNotFound: it is not this organisation's, or the user is gone. ErrKeyAtWork: its claim was
-// lost.
-func (s *Store) CreateReport(ctx context.Context, n NewReport) (Report, error) {
-	return writing(ctx, s, "make report", n.Keep, func(ctx context.Context, q *dbgen.Queries) (Report, error) {
-		row, err := q.CreateReport(ctx, dbgen.CreateReportParams{
-			ID: newID(), OrganisationID: n.OrgID, TaskID: n.TaskID, ReportedBy: &n.UserID, Reason: n.Reason,
-		})
-		return Report{ID: row.ID, TaskID: row.TaskID, Reason: row.Reason, CreatedAt: utc(row.CreatedAt)}, err
 	})
 }
 

@@ -54,22 +54,6 @@ func (c *Client) Organisation(call *Call) (org *Organisation, err error) {
 	return &Organisation{ID: o.ID, Name: o.Name, Plan: o.Plan, MemberCount: o.MemberCount, CreatedAtMillis: o.CreatedAt.UnixMilli()}, nil
 }
 
-// Report tells the administrators of a task.
-type Report struct {
-	ID, TaskID, Reason string
-	CreatedAtMillis    int64
-}
-
-// CreateReport reports a task to the administrators.
-func (c *Client) CreateReport(call *Call, taskID, reason string) (report *Report, err error) {
-	defer recovered(&err)
-	r, err := c.sdk.CreateReport(call.context(), api.ReportCreate{TaskID: taskID, Reason: reason}, call.options()...)
-	if err != nil {
-		return nil, err
-	}
-	return &Report{ID: r.ID, TaskID: r.TaskID, Reason: r.Reason, CreatedAtMillis: r.CreatedAt.UnixMilli()}, nil
-}
-
 // Standing says whether a call would be let pass now.
 type Standing struct {
 	Allowed          bool

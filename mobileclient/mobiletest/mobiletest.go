@@ -36,8 +36,8 @@ type Server struct {
 	counters counters
 	known    map[string]bool // Tokens that were accepted once.
 	revoked  map[string]bool
-	tasks    []api.Task // The oldest first.
-	serial   int
+	tasks    []api.Task // The oldest first. example:line
+	serial   int        // example:line
 	failures []failure
 	answers  map[string]http.HandlerFunc
 	requests []Request
@@ -59,7 +59,7 @@ type failure struct {
 	wait time.Duration
 }
 
-// New makes a server without tasks, with the budgets of the contract.
+// New makes an empty server, with the budgets of the contract.
 func New() *Server {
 	s := &Server{
 		mux: http.NewServeMux(), began: time.Now(), routes: map[string]api.Route{}, counters: newCounters(),

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/parse"
 )
 
 // The longest text that is valid is reserved for with all its bytes, whether its length was said or not.
@@ -24,5 +25,13 @@ func TestPromptBytes(t *testing.T) {
 	}
 	if got := promptBytes(12); got != 12 {
 		t.Errorf("of a short body %d bytes are reserved", got)
+	}
+}
+
+// Every draft can be saved as it is: the parser's limits are no wider than a task's.
+func TestDraftsFitTasks(t *testing.T) {
+	t.Parallel()
+	if parse.MaxTitle > api.MaxTitle || parse.MaxNotes > api.MaxNotes || parse.MaxTags > api.MaxTags || parse.MaxTagLength > api.MaxTag {
+		t.Error("a draft may be larger than a task")
 	}
 }
