@@ -10,6 +10,11 @@ export function replaceTask(client: QueryClient, task: Task): void {
   mapItems(client, (items) => items.map((item) => (item.id === task.id ? task : item)));
 }
 
+/** Changes a part of one task in every list that shows it, and leaves the rest as it is. */
+export function changeTask(client: QueryClient, id: string, change: Partial<Task>): void {
+  mapItems(client, (items) => items.map((item) => (item.id === id ? { ...item, ...change } : item)));
+}
+
 /** Takes one task out of every list. */
 export function dropTask(client: QueryClient, id: string): void {
   mapItems(client, (items) => items.filter((item) => item.id !== id));

@@ -6,7 +6,7 @@ import { LaterPart } from '../app/later';
 import { FailureNotice, Notice } from '../app/notice';
 import { wait } from '../app/time';
 import { useTasksApi } from './api';
-import { expectChange, replaceTask } from './cache';
+import { changeTask, expectChange, replaceTask } from './cache';
 import type { Task } from './contract';
 import { dueLabel, type Entry, entryOf, updateBody } from './entry';
 import { TaskFields } from './fields';
@@ -122,20 +122,27 @@ function Facts({ task }: { task: Task }) {
   );
 }
 
-// The tick shows at once, and goes back if the server says no. Ticks of one task are sent one after the other, so that
-// the last one counts.
+// The tick shows at once, and goes back if the server says no: to what the server is known to have, since the task itself
+// shows the tick by then. Ticks of one task are sent one after the other, so that the last one counts.
 function useToggle(task: Task) {
   const api = useTasksApi();
   const client = useQueryClient();
+  const known = useRef(task.done);
+  const mutationKey = ['done', task.id];
   return useMutation({
+    mutationKey,
     scope: { id: `done ${task.id}` },
     mutationFn: (done: boolean) => api.update(task.id, { done }),
-    onMutate: (done) => replaceTask(client, { ...task, done }),
+    onMutate: (done) => {
+      if (client.isMutating({ mutationKey }) === 1) known.current = task.done; // No other tick is on its way.
+      changeTask(client, task.id, { done });
+    },
     onSuccess: (saved) => {
+      known.current = saved.done;
       replaceTask(client, saved);
       expectChange(client);
     },
-    onError: () => replaceTask(client, task),
+    onError: () => changeTask(client, task.id, { done: known.current }),
   });
 }
 

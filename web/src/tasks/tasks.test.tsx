@@ -32,6 +32,41 @@ describe('done', () => {
   });
 });
 
+describe('a tick whose answer takes a while', () => {
+  const no = () => problem(503, 'UNAVAILABLE', 'Not for the moment.');
+
+  test('goes back when it is refused, whatever was shown meanwhile', async () => {
+    const answers: (() => void)[] = [];
+    const server = signedIn(notes).on(
+      `PATCH ${path}`,
+      () => new Promise((resolve) => answers.push(() => resolve(no()))),
+    );
+    await open(server);
+    await click('checkbox', notes.title);
+    expect(screen.getByRole('checkbox')).toHaveProperty('checked', true);
+    answers[0]?.();
+    await settle();
+    expect(screen.getByRole('checkbox')).toHaveProperty('checked', false);
+  });
+
+  test('goes back to what the server has, where two are refused', async () => {
+    const answers: (() => void)[] = [];
+    const server = signedIn(notes).on(
+      `PATCH ${path}`,
+      () => new Promise((resolve) => answers.push(() => resolve(no()))),
+    );
+    await open(server);
+    await click('checkbox', notes.title);
+    await click('checkbox', notes.title);
+    answers[0]?.();
+    await settle();
+    answers[1]?.();
+    await settle();
+    expect(server.count(`PATCH ${path}`)).toBe(2);
+    expect(screen.getByRole('checkbox')).toHaveProperty('checked', false);
+  });
+});
+
 test('what is done is under Done at once, though that list was seen a moment ago', async () => {
   const server = signedInWith(notes).on(`PATCH ${path}`, () => json({ ...notes, done: true }));
   server.on('GET /api/v1/tasks', (request) => {
