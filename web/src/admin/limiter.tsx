@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { asFailure } from '../api/failure';
-import { FailureNotice } from '../app/notice';
+import { QueryNotice } from '../app/notice';
 import { budgetLabelOfOthers, number } from '../budgets/words';
 import { type LimiterStatus, useAdmin } from './api';
 import { Facts, When } from './list';
@@ -14,7 +13,7 @@ export function LimiterPage() {
   const query = useQuery({ queryKey: ['admin', 'limiter'], queryFn: admin.limiter, refetchInterval: lookEvery });
   return (
     <>
-      {query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
+      <QueryNotice query={query} />
       {query.isPending && <p className="quiet">Loading…</p>}
       {query.data && <Health status={query.data} />}
     </>

@@ -1,9 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { RouteId } from '../api/contract';
-import { asFailure } from '../api/failure';
 import { useBlock } from '../app/context';
-import { FailureNotice } from '../app/notice';
+import { QueryNotice } from '../app/notice';
 import { wait } from '../app/time';
 
 interface Page<T> {
@@ -32,7 +31,7 @@ export function PagedList<T>({ route, load, keyOf, empty, children }: Props<T>) 
   const retry = () => (query.isFetchNextPageError ? query.fetchNextPage() : query.refetch());
   return (
     <>
-      {query.error && <FailureNotice failure={asFailure(query.error)} onRetry={retry} />}
+      <QueryNotice query={query} onRetry={retry} />
       {query.isPending && <p className="quiet">Loading…</p>}
       {query.isSuccess && items.length === 0 && <p className="empty">{empty}</p>}
       {items.length > 0 && (

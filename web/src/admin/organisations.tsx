@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { asFailure } from '../api/failure';
-import { FailureNotice } from '../app/notice';
+import { QueryNotice } from '../app/notice';
 import { allowance, budgetLabelOfOthers, number } from '../budgets/words';
 import { budgets } from '../contract/budgets';
 import { type Organisation, type Plan, useAdmin } from './api';
@@ -30,7 +29,7 @@ export function OrganisationsPage() {
       <section className="panel" aria-labelledby="plans">
         <h2 id="plans">Plans</h2>
         <p className="quiet">What a plan does not name is as the table has it.</p>
-        {plans.error && <FailureNotice failure={asFailure(plans.error)} onRetry={() => plans.refetch()} />}
+        <QueryNotice query={plans} />
         <ul className="plans">
           {plans.data?.items.map((plan) => (
             <PlanCard key={plan.name} plan={plan} />

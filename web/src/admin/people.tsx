@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { asFailure } from '../api/failure';
-import { FailureNotice } from '../app/notice';
+import { QueryNotice } from '../app/notice';
 import { allowance, budgetLabelOfOthers, number, sourceLabelOfOthers } from '../budgets/words';
 import {
   type ExplainedBudget,
@@ -34,7 +33,7 @@ export function PeoplePage() {
     <>
       <section className="panel" aria-label="Whom to explain">
         <AskForm key={`${asked.scope} ${asked.id}`} {...asked} />
-        {query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
+        <QueryNotice query={query} />
         {query.isFetching && !query.data && <p className="quiet">Loading…</p>}
         {asked.id === '' && (
           <p className="quiet">

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { asFailure } from '../api/failure';
-import { FailureNotice } from '../app/notice';
+import { QueryNotice } from '../app/notice';
 import { budgetLabelOfOthers, number } from '../budgets/words';
 import { type ExplainedScope, explainedScopes, type ShadowedKey, type ThrottledKey, useAdmin } from './api';
 import { explainHref } from './links';
@@ -15,7 +14,7 @@ export function ThrottledPage() {
   return (
     <>
       <section className="panel" aria-label="Keys refused most">
-        {query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
+        <QueryNotice query={query} />
         {query.isPending && <p className="quiet">Loading…</p>}
         {since && (
           <p className="quiet">

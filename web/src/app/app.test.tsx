@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { screen } from '@testing-library/react';
 import { describe, expect, test, vi } from 'vitest';
-import { FakeServer, json, problem, signedIn, signedOut } from '../testing/fakeserver';
+import { alice, FakeServer, json, problem, refusal, signedIn, signedOut } from '../testing/fakeserver';
 import { advance, click, open, settle, stopClock } from '../testing/page';
 import { home } from './pages';
 
@@ -48,6 +48,37 @@ describe('a visitor', () => {
     server.on('GET /api/v1/limits', () => json({ caller: { kind: 'address' }, budgets: [] }));
     await click('button', 'Try again');
     expect(screen.getByRole('link', { name: 'Sign in' })).toBeTruthy();
+  });
+});
+
+describe('a first load that is refused', () => {
+  test('of an address whose budget is spent shows what anybody may read, and is tried once more when its time is up', async () => {
+    const server = new FakeServer().on('GET /api/v1/limits', () => refusal('edge', 3000));
+    await open(server);
+    expect(screen.getByRole('button', { name: 'Try again in 3 s' })).toHaveProperty('disabled', true);
+    expect(screen.getByRole('heading', { name: 'What the limits are' })).toBeTruthy();
+    expect(screen.queryByRole('heading', { name: 'Before sign-in' })).toBeNull();
+    await advance(2000);
+    expect(server.count('GET /api/v1/limits')).toBe(1);
+    await advance(1100);
+    expect(server.count('GET /api/v1/limits')).toBe(2);
+    await advance(60_000);
+    expect(server.count('GET /api/v1/limits')).toBe(2);
+    server.on('GET /api/v1/limits', () => json({ caller: { kind: 'address' }, budgets: [] }));
+    await click('button', 'Try again');
+    expect(screen.getByRole('heading', { name: 'Before sign-in' })).toBeTruthy();
+    expect(screen.getByRole('link', { name: 'Sign in' })).toBeTruthy();
+  });
+
+  test('of somebody whose own budget is spent gets in by itself', async () => {
+    const server = signedIn().on('GET /api/v1/me', () => refusal('user', 2000));
+    await open(server);
+    expect(screen.getByText('All your requests', { selector: '.notice b' })).toBeTruthy();
+    server.on('GET /api/v1/me', () => json(alice));
+    await advance(1010);
+    await advance(1010);
+    await settle();
+    expect(screen.getByText('Alice Archer')).toBeTruthy();
   });
 });
 

@@ -1,12 +1,13 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, useEffect, useState, useSyncExternalStore } from 'react';
 import { Link, Redirect, Route, Switch } from 'wouter';
+import type { Session } from '../api/api';
 import type { Me } from '../api/contract';
 import { asFailure } from '../api/failure';
 import { useApi } from './context';
 import { Header } from './header';
 import { Later } from './later';
-import { FailureNotice, Notice } from './notice';
+import { Notice, QueryNotice } from './notice';
 import { Page } from './page';
 import { home, pagesOf } from './pages';
 import { SignedOut } from './signedout';
@@ -31,22 +32,31 @@ export function App() {
             <DocsPage />
           </Later>
         </Route>
-        <Route>
-          {session.isPending && (
-            <main>
-              <p className="quiet">Loading…</p>
-            </main>
-          )}
-          {session.error && (
-            <main>
-              <FailureNotice failure={asFailure(session.error)} onRetry={() => session.refetch()} />
-            </main>
-          )}
-          {session.data?.kind === 'anonymous' && <SignedOut ended={session.data.ended} />}
-          {me && <SignedIn key={me.id} me={me} />}
-        </Route>
+        <Route>{session.data ? <Loaded session={session.data} /> : <NotLoaded query={session} />}</Route>
       </Switch>
     </>
+  );
+}
+
+function Loaded({ session }: { session: Session }) {
+  return session.kind === 'member' ? (
+    <SignedIn key={session.me.id} me={session.me} />
+  ) : (
+    <main className="signed-out">
+      <SignedOut ended={session.ended} />
+    </main>
+  );
+}
+
+// Where the question of who this is was refused, there is what anybody may read all the same.
+function NotLoaded({ query }: { query: UseQueryResult<Session> }) {
+  const refused = query.error !== null && asFailure(query.error).code === 'RATE_LIMIT_EXCEEDED';
+  return (
+    <main className={refused ? 'signed-out' : undefined}>
+      <QueryNotice query={query} />
+      {query.isPending && <p className="quiet">Loading…</p>}
+      {refused && <SignedOut ended={false} asked={false} />}
+    </main>
   );
 }
 

@@ -1,5 +1,5 @@
-import type { ReactNode } from 'react';
-import type { Failure } from '../api/failure';
+import { type ReactNode, useEffect, useRef } from 'react';
+import { asFailure, type Failure } from '../api/failure';
 import { budgetLabel } from '../budgets/words';
 import { useSignInURL } from './signin';
 import { useSecondsUntil, wait } from './time';
@@ -34,7 +34,7 @@ interface Props {
 /** What went wrong, with the fields at fault, the wait if there is one, and the request's id. */
 export function FailureNotice({ failure, onRetry, id }: Props) {
   const signInURL = useSignInURL();
-  if (failure.code === 'RATE_LIMIT_EXCEEDED') return <Refusal failure={failure} />;
+  if (failure.code === 'RATE_LIMIT_EXCEEDED') return <Refusal failure={failure} onRetry={onRetry} />;
   return (
     <Notice tone="fault" id={id}>
       <p>{failure.code === 'AUTH_FAILED' ? 'Your session has ended.' : failure.message}</p>
@@ -56,8 +56,41 @@ export function FailureNotice({ failure, onRetry, id }: Props) {
   );
 }
 
+interface QueryProps {
+  query: { error: Error | null; isSuccess: boolean; refetch: () => unknown };
+  /** What is tried again, where it is not the whole query. */
+  onRetry?: () => void;
+}
+
+/**
+ * Why something could not be loaded, with a button that tries again. What was refused is asked for once more by itself
+ * when its time is up, and not a second time: where that is refused too, many wait, and somebody has to press the button.
+ * It is to stay where it is while the query runs, so that it remembers.
+ */
+export function QueryNotice({ query, onRetry = () => void query.refetch() }: QueryProps) {
+  const failure = query.error ? asFailure(query.error) : null;
+  useOneRetry(failure, query.isSuccess, onRetry);
+  return failure && <FailureNotice failure={failure} onRetry={onRetry} />;
+}
+
+function useOneRetry(failure: Failure | null, succeeded: boolean, retry: () => void): void {
+  const tried = useRef(false);
+  const latest = useRef(retry);
+  const due = failure?.code === 'RATE_LIMIT_EXCEEDED' ? failure.retryAt : null;
+  const over = useSecondsUntil(due) === 0 && due !== null;
+  useEffect(() => {
+    latest.current = retry;
+    if (succeeded) tried.current = false;
+  });
+  useEffect(() => {
+    if (!over || tried.current) return;
+    tried.current = true;
+    latest.current();
+  }, [over]);
+}
+
 // A refusal is no fault: it says which budget is spent, and until when.
-function Refusal({ failure }: { failure: Failure }) {
+function Refusal({ failure, onRetry }: { failure: Failure; onRetry: (() => void) | undefined }) {
   const seconds = useSecondsUntil(failure.retryAt);
   const over = failure.retryAt !== null && seconds === 0;
   const spent = failure.violated.map(budgetLabel);
@@ -66,10 +99,13 @@ function Refusal({ failure }: { failure: Failure }) {
       <p>
         {spent.length > 1 ? 'The budgets' : 'The budget'} <b>{spent.join(' and ') || 'of this call'}</b>{' '}
         {over ? (spent.length > 1 ? 'have room again.' : 'has room again.') : spentBecause(failure)}{' '}
-        {seconds > 0 && <Countdown seconds={seconds} />}
+        {seconds > 0 && !onRetry && <Countdown seconds={seconds} />}
         {failure.retryAt === null && 'This request is larger than the whole budget, so waiting does not help.'}
       </p>
-      <RequestId id={failure.requestId} />
+      <div className="row">
+        {onRetry && <RetryButton retryAt={failure.retryAt} onRetry={onRetry} />}
+        <RequestId id={failure.requestId} />
+      </div>
     </Notice>
   );
 }

@@ -1,21 +1,27 @@
 import { useState } from 'react';
 import type { Budget } from '../api/contract';
-import { asFailure } from '../api/failure';
 import { Gauges } from '../budgets/gauges';
 import { useLimits } from '../budgets/limits';
 import { allowance, budgetLabel, isForAdmins, perWhom } from '../budgets/words';
 import { budgets } from '../contract/budgets';
 import { useBlock, useStandings } from './context';
-import { FailureNotice, Notice } from './notice';
+import { Notice, QueryNotice } from './notice';
 import { product, useTitle } from './page';
 import { signInFailure, useSignInURL } from './signin';
 import { wait } from './time';
 
-/** What a visitor sees: what this is, the way in, and what the limits are. */
-export function SignedOut({ ended }: { ended: boolean }) {
+interface Props {
+  /** Whether the browser sent a session that is over. */
+  ended: boolean;
+  /** Whether the server could be asked who this is: where it could not, what is left is not known either. */
+  asked?: boolean;
+}
+
+/** What a visitor sees: what this is, the way in, and what the limits are. It is the whole of a main element. */
+export function SignedOut({ ended, asked = true }: Props) {
   useTitle(product);
   return (
-    <main className="signed-out">
+    <>
       <section className="hero">
         <h1>The gate is checked before the papers.</h1>
         <p className="lead">
@@ -26,7 +32,7 @@ export function SignedOut({ ended }: { ended: boolean }) {
         <SignInFailure ended={ended} />
         <SignInButton />
       </section>
-      <YourAddress />
+      {asked && <YourAddress />}
       <section className="panel" aria-labelledby="limits">
         <h2 id="limits">What the limits are</h2>
         <ul className="allowances">
@@ -37,7 +43,7 @@ export function SignedOut({ ended }: { ended: boolean }) {
             ))}
         </ul>
       </section>
-    </main>
+    </>
   );
 }
 
@@ -78,7 +84,7 @@ function YourAddress() {
       <p className="quiet">
         Until somebody is known, their address pays. Everyone who is signed in pays from a budget of their own instead.
       </p>
-      {query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
+      <QueryNotice query={query} />
       <Gauges standings={standings} />
     </section>
   );

@@ -1,9 +1,8 @@
 import type { LimitStatus } from '../api/contract';
-import { asFailure } from '../api/failure';
 import type { Standing } from '../api/ledger';
 import { useStandings } from '../app/context';
 import { isAdmin } from '../app/me';
-import { FailureNotice } from '../app/notice';
+import { QueryNotice } from '../app/notice';
 import { Page } from '../app/page';
 import type { PageProps } from '../app/pages';
 import { Gauges } from './gauges';
@@ -22,7 +21,7 @@ export default function BudgetsPage({ live, me }: PageProps) {
         What you may still spend, as the server counts it. It changes with each answer; each number says where it comes
         from.
       </p>
-      {live && query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
+      {live && <QueryNotice query={query} />}
       <div className="columns">
         <Group title="Yours" standings={standings} per={['user', 'session', 'address']} />
         <div className="stack">

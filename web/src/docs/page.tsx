@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { asFailure } from '../api/failure';
 import { useApi } from '../app/context';
-import { FailureNotice } from '../app/notice';
+import { QueryNotice } from '../app/notice';
 import { Page } from '../app/page';
 import { type Description, shownDescription } from './description';
 import { Reference } from './reference';
@@ -26,7 +25,7 @@ export default function DocsPage() {
       <p>
         <a href="/api/v1/openapi.json">openapi.json</a>, for generators of clients
       </p>
-      {query.error && <FailureNotice failure={asFailure(query.error)} onRetry={() => query.refetch()} />}
+      <QueryNotice query={query} />
       {query.isPending && <p className="quiet">Loading…</p>}
       {description && (
         <section aria-labelledby="routes" className="reference">

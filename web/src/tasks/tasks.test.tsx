@@ -221,6 +221,18 @@ test('a list that cannot be had says so, and is asked for again by hand', async 
   expect(screen.getByRole('checkbox', { name: notes.title })).toBeTruthy();
 });
 
+test('a list that is refused comes by itself when its time is up', async () => {
+  const server = signedIn().on('GET /api/v1/tasks', () => refusal('user', 2000));
+  await open(server);
+  expect(screen.getByRole('button', { name: 'Try again in 2 s' })).toHaveProperty('disabled', true);
+  server.on('GET /api/v1/tasks', () => json({ items: [notes] }));
+  await advance(1010);
+  await advance(1010);
+  await settle();
+  expect(screen.getByRole('checkbox', { name: notes.title })).toBeTruthy();
+  expect(server.count('GET /api/v1/tasks')).toBe(2);
+});
+
 test('an export that is refused says until when', async () => {
   await open(signedIn().on('GET /api/v1/tasks/export', () => refusal('tasks.export', 30_000)));
   await click('button', 'Export CSV');

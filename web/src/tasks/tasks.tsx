@@ -1,8 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { type RefObject, useLayoutEffect, useRef, useState } from 'react';
-import { asFailure } from '../api/failure';
 import { useBlock } from '../app/context';
-import { FailureNotice } from '../app/notice';
+import { QueryNotice } from '../app/notice';
 import { useSecondsUntil, wait } from '../app/time';
 import { type TaskFilter, useTasksApi } from './api';
 import type { Task } from './contract';
@@ -54,17 +53,14 @@ function List({ filter }: { filter: TaskFilter }) {
   const query = useTasks(filter);
   const { deletions, remove, undo } = useDeletions();
   const tasks = query.data?.pages.flatMap((page) => page.items) ?? [];
-  const failure = query.error ? asFailure(query.error) : null;
   const list = useRef<HTMLUListElement>(null);
   return (
     <>
-      {failure && (
-        <FailureNotice
-          failure={failure}
-          onRetry={() => (query.isFetchNextPageError ? query.fetchNextPage() : query.refetch())}
-        />
-      )}
-      {query.isPending && !failure && <p className="quiet">Loading…</p>}
+      <QueryNotice
+        query={query}
+        onRetry={() => (query.isFetchNextPageError ? query.fetchNextPage() : query.refetch())}
+      />
+      {query.isPending && <p className="quiet">Loading…</p>}
       {query.isSuccess && tasks.length === 0 && (
         <p className="empty">{filters.find((f) => f.filter === filter)?.empty}</p>
       )}
