@@ -37,7 +37,7 @@ describe('a tick whose answer takes a while', () => {
 
   test('goes back when it is refused, whatever was shown meanwhile', async () => {
     const answers: (() => void)[] = [];
-    const server = signedIn(notes).on(
+    const server = signedInWith(notes).on(
       `PATCH ${path}`,
       () => new Promise((resolve) => answers.push(() => resolve(no()))),
     );
@@ -51,7 +51,7 @@ describe('a tick whose answer takes a while', () => {
 
   test('goes back to what the server has, where two are refused', async () => {
     const answers: (() => void)[] = [];
-    const server = signedIn(notes).on(
+    const server = signedInWith(notes).on(
       `PATCH ${path}`,
       () => new Promise((resolve) => answers.push(() => resolve(no()))),
     );
