@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -52,13 +53,13 @@ func itoa(n int64) string { data, _ := json.Marshal(n); return string(data) }
 // The table of routes, written out: a budget or a class lost by mistake fails here.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	ofMeDelete := "[user org]"
-	ofMeDelete = "[user org tasks.write]" // example:line
+	ofMeDelete := []string{"user", "org"}
+	ofMeDelete = append(ofMeDelete, "tasks.write") // example:line
 	want := []string{
 		"limits.get GET /api/v1/limits optional []",
 		"openapi.get GET /api/v1/openapi.json public []",
 		"me.get GET /api/v1/me user [user org]",
-		"me.delete DELETE /api/v1/me user " + ofMeDelete,
+		"me.delete DELETE /api/v1/me user " + fmt.Sprint(ofMeDelete),
 		"org.get GET /api/v1/org user [user org]",
 		// example:begin
 		"tasks.list GET /api/v1/tasks user [user org]",

@@ -45,7 +45,7 @@ DELETE FROM overrides WHERE budget = 'ai.tokens' OR budget LIKE 'tasks.%' OR bud
 `
 
 func nextMigration(dir string) (int, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "db/migrations/*.sql"))
+	names, err := filepath.Glob(filepath.Join(dir, "db", "migrations", "*.sql"))
 	if err != nil {
 		return 0, fmt.Errorf("list migrations: %w", err)
 	}

@@ -79,7 +79,7 @@ func committed(ctx context.Context, dir string) ([]string, error) {
 }
 
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	command := exec.CommandContext(ctx, "git", args...)
+	command := exec.CommandContext(ctx, "git", args...) //nolint:gosec // Of this program's own arguments.
 	command.Dir = dir
 	var faults bytes.Buffer
 	command.Stderr = &faults
