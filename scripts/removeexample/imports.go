@@ -60,7 +60,7 @@ func usedNames(name, text string) (map[string]bool, error) {
 	return names, nil
 }
 
-var majorVersion = regexp.MustCompile(`^v\d+$`) //nolint:gochecknoglobals // It is constant.
+var majorVersion = regexp.MustCompile(`^v\d+$`)
 
 // importName is the name that an import goes by, or what its path lets expect; a wrong guess is used nowhere, and its
 // import stays.
