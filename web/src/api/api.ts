@@ -4,9 +4,10 @@ import type { paths } from '../contract/schema';
 import type { Action } from './action';
 import { now } from './clock';
 import type { Limits, Me, RouteId } from './contract';
-import { asFailure, failureOf, networkFailure, waitOf } from './failure';
+import { asFailure, failureOf, networkFailure, otherPerson, waitOf } from './failure';
 import { parseQuotas } from './headers';
 import { History } from './history';
+import { Identity } from './identity';
 import { Ledger } from './ledger';
 import { Limiter, localRefusal, type Snapshot, type Ticket } from './limiter';
 
@@ -29,6 +30,7 @@ export type Session =
 export class Api {
   readonly ledger = new Ledger();
   readonly history = new History(globalThis.localStorage);
+  readonly identity = new Identity(globalThis.localStorage);
   private readonly limiter = new Limiter();
   /** Is told that a call was refused because the session is over. */
   onSessionEnd: () => void = () => {};
@@ -46,14 +48,21 @@ export class Api {
     const answer = await this.client.GET('/api/v1/limits').catch(rejectNetwork);
     if (answer.response.status === 401) return this.anonymousAfterSession();
     const limits = this.learn(this.settle(answer), before);
-    if (limits.caller.kind === 'address') return { kind: 'anonymous', limits, ended: false };
-    return { kind: 'member', limits, me: await this.me() };
+    if (limits.caller.kind === 'address') return this.anonymous(limits, false);
+    const me = await this.me();
+    this.identity.claim(me.id);
+    this.history.belongTo(me.id);
+    return { kind: 'member', limits, me };
+  }
+
+  private anonymous(limits: Limits, ended: boolean): Session {
+    this.identity.release();
+    return { kind: 'anonymous', limits, ended };
   }
 
   private async anonymousAfterSession(): Promise<Session> {
     this.credentials = 'omit';
-    const limits = await this.limits();
-    return { kind: 'anonymous', limits, ended: true };
+    return this.anonymous(await this.limits(), true);
   }
 
   async limits(signal?: AbortSignal): Promise<Limits> {
@@ -64,6 +73,7 @@ export class Api {
   }
 
   private learn(limits: Limits, before: Snapshot): Limits {
+    if (!this.identity.heard(limits.caller.userId ?? null)) throw otherPerson();
     this.ledger.learn(limits, now());
     this.limiter.learn(limits, before);
     return limits;
@@ -82,6 +92,7 @@ export class Api {
   async signOut(everywhere: boolean): Promise<string | null> {
     const query = everywhere ? { everywhere } : {};
     const result = await this.call('auth.logout', () => this.client.POST('/api/v1/auth/logout', { params: { query } }));
+    this.identity.release();
     return result.endSessionUrl;
   }
 
@@ -103,8 +114,10 @@ export class Api {
     return result;
   }
 
-  // A call that would be refused does not leave: by what this page has sent itself, or by what the server has said.
+  // A call that would be refused does not leave: by what this page has sent itself, or by what the server has said. Nor
+  // does one that would be somebody else's; the API's description is everybody's.
   private async call<T>(route: RouteId, send: () => Promise<Answer<T>>): Promise<T> {
+    if (!this.identity.stillSame() && route !== 'openapi.get') throw otherPerson();
     const ticket = this.admit(route);
     let answer: Answer<T>;
     try {

@@ -1,7 +1,10 @@
 import type { FieldError, Problem } from './contract';
 
-/** What went wrong with a call: the envelope's code, NETWORK without an answer, UNREADABLE for one that is no envelope. */
-export type FailureCode = Problem['code'] | 'NETWORK' | 'UNREADABLE';
+/**
+ * What went wrong with a call: the envelope's code, NETWORK without an answer, UNREADABLE for one that is no envelope,
+ * OTHER_PERSON for one that was not sent, since it would be somebody else's.
+ */
+export type FailureCode = Problem['code'] | 'NETWORK' | 'UNREADABLE' | 'OTHER_PERSON';
 
 interface Facts {
   code: FailureCode;
@@ -67,6 +70,14 @@ export function networkFailure(cause: unknown): Failure {
   return new Failure('The server could not be reached. Check the connection, then try again.', {
     code: 'NETWORK',
     cause,
+  });
+}
+
+/** A call that was not sent, since the browser's session is another person's by now. */
+export function otherPerson(): Failure {
+  return new Failure('Somebody else is signed in in this browser by now, so this was not sent.', {
+    code: 'OTHER_PERSON',
+    local: true,
   });
 }
 

@@ -9,20 +9,22 @@ export type Minute = { minute: number } & Record<Outcome, number>;
 /** How many minutes are kept. */
 export const minutesKept = 60;
 
-const key = 'calls-by-minute';
+const prefix = 'calls-by-minute';
 const minuteMs = 60_000;
 
-/** What this browser saw in the last hour: a row a minute, kept in the browser and shared by its tabs. */
+/**
+ * What this browser saw in the last hour: a row a minute, kept in the browser and shared by its tabs. Each person has their
+ * own; until it is known whose this is, and for a visitor, it is this page's alone.
+ */
 export class History {
-  private minutes: readonly Minute[];
+  private key: string | null = null;
+  private minutes: readonly Minute[] = [];
   private readonly listeners = new Set<() => void>();
 
   constructor(
     private readonly storage: Pick<Storage, 'getItem' | 'setItem'>,
     private readonly now: () => number = Date.now,
-  ) {
-    this.minutes = this.read();
-  }
+  ) {}
 
   subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
@@ -31,35 +33,65 @@ export class History {
 
   snapshot = (): readonly Minute[] => this.minutes;
 
+  /** Says whose it is: what was recorded so far becomes a part of theirs. */
+  belongTo(person: string): void {
+    const before = this.minutes;
+    this.minutes = [];
+    this.key = `${prefix} ${person}`;
+    this.minutes = before.reduce(plus, this.read());
+    this.changed();
+  }
+
   record(outcome: Outcome): void {
     const minute = Math.floor(this.now() / minuteMs);
     const rows = this.read(); // Another tab may have added to it.
-    const present = rows.find((row) => row.minute === minute) ?? { minute, admitted: 0, refused: 0, local: 0 };
-    const changed = { ...present, [outcome]: present[outcome] + 1 };
-    this.minutes = [...rows.filter((row) => row.minute !== minute), changed];
+    this.minutes = plus(rows, { minute, admitted: 0, refused: 0, local: 0, [outcome]: 1 });
+    this.changed();
+  }
+
+  private changed(): void {
     this.write();
     for (const listener of this.listeners) listener();
   }
 
   // A browser that lets nothing be kept loses the history with the page, and nothing else.
   private read(): readonly Minute[] {
+    const oldest = Math.floor(this.now() / minuteMs) - minutesKept;
+    return this.stored().filter((row) => row.minute > oldest);
+  }
+
+  private stored(): readonly Minute[] {
+    if (this.key === null) return this.minutes;
     try {
-      const stored: unknown = JSON.parse(this.storage.getItem(key) ?? '[]');
-      const rows = Array.isArray(stored) ? stored.filter(isMinute) : [];
-      const oldest = Math.floor(this.now() / minuteMs) - minutesKept;
-      return rows.filter((row) => row.minute > oldest);
+      const stored: unknown = JSON.parse(this.storage.getItem(this.key) ?? '[]');
+      return Array.isArray(stored) ? stored.filter(isMinute) : [];
     } catch {
-      return this.minutes ?? [];
+      return this.minutes;
     }
   }
 
   private write(): void {
+    if (this.key === null) return;
     try {
-      this.storage.setItem(key, JSON.stringify(this.minutes));
+      this.storage.setItem(this.key, JSON.stringify(this.minutes));
     } catch {
       // Full, or forbidden.
     }
   }
+}
+
+// The rows with those of one minute added, the last minute at the end.
+function plus(rows: readonly Minute[], more: Minute): Minute[] {
+  const present = rows.find((row) => row.minute === more.minute);
+  const sum = present
+    ? {
+        minute: more.minute,
+        admitted: present.admitted + more.admitted,
+        refused: present.refused + more.refused,
+        local: present.local + more.local,
+      }
+    : more;
+  return [...rows.filter((row) => row.minute !== more.minute), sum];
 }
 
 /** The last hour without a gap: a row for each minute, up to that one. */

@@ -82,6 +82,41 @@ describe('a first load that is refused', () => {
   });
 });
 
+describe('a page whose browser somebody else has signed in to', () => {
+  const carol = '0199aaaa-0000-7000-8000-0000000000c1';
+
+  test('is told by the other tab, and sends nothing more', async () => {
+    const server = signedIn();
+    await open(server);
+    localStorage.setItem('signed-in-as', carol);
+    globalThis.dispatchEvent(new StorageEvent('storage', { key: 'signed-in-as' }));
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('This page was loaded for Alice Archer');
+    const asked = server.asked.length;
+    await click('button', 'Sign out');
+    await advance(120_000);
+    expect(server.asked.length).toBe(asked);
+  });
+
+  test('looks at the note before each call, though nobody told it', async () => {
+    const server = signedIn().on('POST /api/v1/auth/logout', () => json({ endSessionUrl: null }));
+    await open(server);
+    localStorage.setItem('signed-in-as', carol);
+    await click('button', 'Sign out');
+    expect(server.count('POST /api/v1/auth/logout')).toBe(0);
+    expect(screen.getByRole('button', { name: 'Load the page anew' })).toBeTruthy();
+  });
+
+  test('learns it from the server where no note was left', async () => {
+    const server = signedIn();
+    await open(server);
+    server.on('GET /api/v1/limits', () => json({ caller: { kind: 'user', userId: carol }, budgets: [] }));
+    document.dispatchEvent(new Event('visibilitychange'));
+    await settle();
+    expect(screen.getByRole('alert').textContent).toContain('Somebody else is signed in');
+  });
+});
+
 describe('somebody signed in', () => {
   test('arrives at the first page of the app, and the other pages are beside it', async () => {
     await open(signedIn());

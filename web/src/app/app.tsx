@@ -4,6 +4,7 @@ import { Link, Redirect, Route, Switch } from 'wouter';
 import type { Session } from '../api/api';
 import type { Me } from '../api/contract';
 import { asFailure } from '../api/failure';
+import { identityKey } from '../api/identity';
 import { useApi } from './context';
 import { Header } from './header';
 import { Later } from './later';
@@ -77,14 +78,16 @@ function useSession() {
 
 function SignedIn({ me }: { me: Me }) {
   const ended = useSessionEnd();
+  const other = useOtherPerson();
   return (
     <>
-      {ended && <SessionEnded />}
+      {other && <OtherPerson me={me} />}
+      {ended && !other && <SessionEnded />}
       <Switch>
         {pagesOf(me).map(({ path, pattern, Content }) => (
           <Route key={path} path={pattern ?? path}>
             <Later>
-              <Content live={!ended} me={me} />
+              <Content live={!ended && !other} me={me} />
             </Later>
           </Route>
         ))}
@@ -114,6 +117,23 @@ function SessionEnded() {
   );
 }
 
+// Nothing leaves this page any more, since it would be done in another's name.
+function OtherPerson({ me }: { me: Me }) {
+  return (
+    <Notice tone="fault">
+      <p>
+        Somebody else is signed in in this browser by now. This page was loaded for {me.name || me.email || 'another'},
+        so nothing more is sent from here.
+      </p>
+      <div className="row">
+        <button type="button" className="button" onClick={() => globalThis.location.reload()}>
+          Load the page anew
+        </button>
+      </div>
+    </Notice>
+  );
+}
+
 function NotFound() {
   return (
     <Page title="There is nothing here">
@@ -122,6 +142,28 @@ function NotFound() {
       </p>
     </Page>
   );
+}
+
+// Whether somebody else holds the session by now. Another tab's note says so at once; who comes back to this tab has the
+// server asked too, for a sign-in that left no note.
+function useOtherPerson(): boolean {
+  const api = useApi();
+  const { identity } = api;
+  useEffect(() => {
+    const noted = ({ key }: StorageEvent) => {
+      if (key === identityKey) identity.stillSame();
+    };
+    const seen = () => {
+      if (!document.hidden) api.limits().catch(() => {}); // Where it fails, what is done next says so.
+    };
+    globalThis.addEventListener('storage', noted);
+    document.addEventListener('visibilitychange', seen);
+    return () => {
+      globalThis.removeEventListener('storage', noted);
+      document.removeEventListener('visibilitychange', seen);
+    };
+  }, [api, identity]);
+  return useSyncExternalStore(identity.subscribe, identity.snapshot) === 'other';
 }
 
 // Whether a call was refused because the session is over. From then on nothing is asked by itself.

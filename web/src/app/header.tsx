@@ -43,7 +43,10 @@ function Account({ me }: { me: Me }) {
   const api = useApi();
   const signOut = useMutation({
     mutationFn: (everywhere: boolean) => api.signOut(everywhere),
-    onSuccess: (endSessionURL) => globalThis.location.assign(endSessionURL ?? '/'),
+    onSuccess: (endSessionURL) => {
+      sessionStorage.clear(); // What was typed is nobody else's to read.
+      globalThis.location.assign(endSessionURL ?? '/');
+    },
   });
   return (
     <>

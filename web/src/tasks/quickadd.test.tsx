@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
-import { fireEvent, screen } from '@testing-library/react';
+import { cleanup, fireEvent, screen } from '@testing-library/react';
 import { expect, test, vi } from 'vitest';
-import { aliceLimits, json, problem, refusal, signedIn } from '../testing/fakeserver';
+import { alice, aliceLimits, json, problem, refusal, signedIn } from '../testing/fakeserver';
 import { advance, click, open, settle, stopClock, write } from '../testing/page';
 import { signedInWith, task } from './fake';
 
@@ -157,4 +157,16 @@ test('a gauge falls with the headers of any answer', async () => {
   await advance(40_000);
   expect(server.count('GET /api/v1/limits')).toBeGreaterThan(1);
   expect(meter.getAttribute('aria-valuenow')).toBe(String(aliceLimits.budgets[0]?.remaining));
+});
+
+test('what was typed comes back to the same person, and to nobody else', async () => {
+  const label = 'What is to be done?';
+  await open(signedInWith());
+  await write(label, 'Buy a ring');
+  cleanup();
+  await open(signedInWith().on('GET /api/v1/me', () => json({ ...alice, id: alice.organisation.id })));
+  expect(screen.getByLabelText(label)).toHaveProperty('value', '');
+  cleanup();
+  await open(signedInWith());
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Buy a ring');
 });

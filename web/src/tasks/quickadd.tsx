@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { Action } from '../api/action';
 import { asFailure } from '../api/failure';
-import { useBlock } from '../app/context';
+import { useApi, useBlock } from '../app/context';
 import { FailureNotice, Notice } from '../app/notice';
 import { wait } from '../app/time';
 import { useTasksApi } from './api';
@@ -10,7 +10,7 @@ import type { ParseResult } from './contract';
 import { Drafts } from './drafts';
 import { timeZone } from './entry';
 
-// What was typed outlives a reload and a new sign-in, though not the tab.
+// What was typed outlives a reload and a new sign-in of the same person, though not the tab.
 const kept = 'quick-add';
 // "In an hour" is another time after this long, so that the reading whose answer was lost is of no use any more.
 const trueForMs = 60_000;
@@ -101,7 +101,9 @@ function TextForm({ text, onText, input, busy, onSubmit }: FormProps) {
 }
 
 function useKeptText(): [string, (text: string) => void] {
-  const [text, setText] = useState(() => sessionStorage.getItem(kept) ?? '');
-  useEffect(() => sessionStorage.setItem(kept, text), [text]);
+  const { identity } = useApi();
+  const [key] = useState(() => `${kept} ${identity.whose()}`);
+  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '');
+  useEffect(() => sessionStorage.setItem(key, text), [key, text]);
   return [text, setText];
 }
