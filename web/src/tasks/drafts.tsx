@@ -44,18 +44,20 @@ export function Drafts({ result, onSaved, onCancel }: Props) {
         {items.length === 1 ? 'One task, as it was understood' : `${items.length} tasks, as they were understood`}
       </h2>
       <Source text={result.source} drafts={result.drafts} parser={result.parser} />
-      <ol>
-        {items.map((item) => (
-          <DraftCard
-            key={item.number}
-            item={item}
-            onChange={(entry) => setItems(items.map((i) => (i === item ? { ...item, entry } : i)))}
-            {...(items.length > 1 && { onRemove: () => setItems(items.filter((i) => i !== item)) })}
-          />
-        ))}
-      </ol>
+      <fieldset disabled={busy} aria-label="Drafts">
+        <ol>
+          {items.map((item) => (
+            <DraftCard
+              key={item.number}
+              item={item}
+              onChange={(entry) => setItems(items.map((i) => (i === item ? { ...item, entry } : i)))}
+              {...(items.length > 1 && { onRemove: () => setItems(items.filter((i) => i !== item)) })}
+            />
+          ))}
+        </ol>
+      </fieldset>
       <div className="row end">
-        <button type="button" className="button" onClick={onCancel}>
+        <button type="button" className="button" disabled={busy} onClick={onCancel}>
           Back to the text
         </button>
         <button type="submit" className="button primary" disabled={busy || block !== null}>

@@ -170,3 +170,20 @@ test('what was typed comes back to the same person, and to nobody else', async (
   await open(signedInWith());
   expect(screen.getByLabelText(label)).toHaveProperty('value', 'Buy a ring');
 });
+
+test('while drafts are saved they cannot be changed, and what is typed meanwhile stays', async () => {
+  let answer = () => {};
+  const server = signedInWith()
+    .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
+    .on('POST /api/v1/tasks', () => new Promise((resolve) => (answer = () => resolve(json(task('Buy milk'), 201)))));
+  await open(server);
+  await write('What is to be done?', 'Buy milk #home');
+  await click('button', 'Turn into tasks');
+  await click('button', 'Save the task');
+  expect(screen.getByLabelText('Title').closest('fieldset')).toHaveProperty('disabled', true);
+  expect(screen.getByRole('button', { name: 'Back to the text' })).toHaveProperty('disabled', true);
+  await write('What is to be done?', 'Buy milk #home\nCall Ann');
+  answer();
+  await settle();
+  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', 'Call Ann');
+});

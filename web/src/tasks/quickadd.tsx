@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type Dispatch, type KeyboardEvent, type SetStateAction, useEffect, useRef, useState } from 'react';
 import { Action } from '../api/action';
 import { asFailure } from '../api/failure';
 import { useApi, useBlock } from '../app/context';
@@ -27,8 +27,9 @@ export function QuickAdd() {
     },
   });
   const saved = () => {
+    const source = reading.data?.source ?? '';
     reading.reset();
-    setText('');
+    setText((now) => (now.startsWith(source) ? now.slice(source.length).trimStart() : now)); // What was typed since stays.
     input.current?.focus();
   };
   const cancelled = () => {
@@ -100,7 +101,7 @@ function TextForm({ text, onText, input, busy, onSubmit }: FormProps) {
   );
 }
 
-function useKeptText(): [string, (text: string) => void] {
+function useKeptText(): [string, Dispatch<SetStateAction<string>>] {
   const { identity } = useApi();
   const [key] = useState(() => `${kept} ${identity.whose()}`);
   const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '');
