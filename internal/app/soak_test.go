@@ -190,7 +190,8 @@ func (s *soak) startServer(addr string) {
 	time.Sleep(2 * time.Second) // Twice as long as the proxy's health_interval.
 }
 
-// disturb breaks one thing after the other, at fixed parts of the time, and measures the servers before they end.
+// disturb breaks one thing after the other, at fixed parts of the time, and measures the servers before they end. What it
+// sleeps is how long each stays broken.
 func (s *soak) disturb() {
 	s.began = time.Now()
 	s.at(0.10, s.measure)
@@ -218,7 +219,7 @@ func (s *soak) restartDatabase() {
 	if err := s.database.Stop(); err != nil {
 		s.t.Error(err)
 	}
-	time.Sleep(2 * time.Second)
+	time.Sleep(2 * time.Second) // How long it is away.
 	s.startDatabase()
 }
 
