@@ -53,7 +53,11 @@ SELECT sha256(convert_to(u.issuer || ' ' || u.subject, 'UTF8')), u.id, u.organis
 ON CONFLICT (identity) DO UPDATE SET user_id = excluded.user_id, organisation_id = excluded.organisation_id, forgotten_at = clock_timestamp();
 
 -- name: PruneForgottenPeople :exec
-DELETE FROM forgotten_people WHERE forgotten_at < clock_timestamp() - make_interval(secs => @seconds::float8);
+-- A bounded batch; what another process is pruning is passed over.
+DELETE FROM forgotten_people WHERE forgotten_people.identity IN (
+    SELECT f.identity FROM forgotten_people f WHERE f.forgotten_at < clock_timestamp() - make_interval(secs => @seconds::float8)
+    ORDER BY f.forgotten_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+);
 
 -- name: ForgottenPerson :one
 SELECT user_id, organisation_id FROM forgotten_people

@@ -170,9 +170,13 @@ func (q *Queries) Organisation(ctx context.Context, id uuid.UUID) (OrganisationR
 }
 
 const pruneForgottenPeople = `-- name: PruneForgottenPeople :exec
-DELETE FROM forgotten_people WHERE forgotten_at < clock_timestamp() - make_interval(secs => $1::float8)
+DELETE FROM forgotten_people WHERE forgotten_people.identity IN (
+    SELECT f.identity FROM forgotten_people f WHERE f.forgotten_at < clock_timestamp() - make_interval(secs => $1::float8)
+    ORDER BY f.forgotten_at LIMIT 1000 FOR UPDATE SKIP LOCKED
+)
 `
 
+// A bounded batch; what another process is pruning is passed over.
 func (q *Queries) PruneForgottenPeople(ctx context.Context, seconds float64) error {
 	_, err := q.db.Exec(ctx, pruneForgottenPeople, seconds)
 	return err

@@ -279,6 +279,38 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// Pruning takes a bounded batch of each table, so that no statement is long, however much there is.
+func TestPruneIsBounded(t *testing.T) {
+	t.Parallel()
+	url := storetest.URL(t)
+	s := storetest.Open(t, store.Config{URL: url, KeepAudit: time.Hour})
+	member := ensure(t, s, alice())
+	conn := connect(t, url)
+	const largest = 1000
+	old := map[string]string{
+		"changes":          "(kind, subject, at) SELECT 'test', '', now() - interval '1 day'",
+		"revocations":      "(kind, key, expires_at) SELECT 'token', i::text::bytea, now()",
+		"logout_tokens":    "(key, expires_at) SELECT i::text::bytea, now()",
+		"logins":           "(state_hash, verifier, nonce, return_to, charge, expires_at) SELECT i::text::bytea, '', '', '/', '', now()",
+		"sessions":         "(id, user_id, token_hash, roles, roles_at, sid, id_token, expires_at) SELECT gen_random_uuid(), '" + member.UserID.String() + "', sha256(i::text::bytea), '{}', now(), '', '', now()",
+		"forgotten_people": "(identity, user_id, organisation_id, forgotten_at) SELECT sha256(i::text::bytea), gen_random_uuid(), gen_random_uuid(), now() - interval '2 days'",
+		"audit":            "(id, at, actor, action, target, reason, request_id) SELECT gen_random_uuid(), now() - interval '1 day', gen_random_uuid(), '', '', '', ''",
+	}
+	for table, rows := range old {
+		if _, err := conn.Exec(t.Context(), fmt.Sprintf("INSERT INTO %s %s FROM generate_series(0, %d) i", table, rows, largest)); err != nil {
+			t.Fatalf("%s: %v", table, err)
+		}
+	}
+	if err := s.Prune(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for table := range old {
+		if n := scalar[int](t, url, "SELECT count(*) FROM "+table); n == 0 || n > largest {
+			t.Errorf("of %d old rows of %s %d are left after one round, want some, and not all", largest+1, table, n)
+		}
+	}
+}
+
 // One table that cannot be pruned holds up no other.
 func TestPruneGoesOn(t *testing.T) {
 	t.Parallel()
