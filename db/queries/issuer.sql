@@ -17,18 +17,18 @@ DELETE FROM idp_keys WHERE EXISTS (
 SELECT pg_advisory_xact_lock(hashtextextended(@name::text, 0));
 
 -- name: AddIDPGrant :execrows
--- No row when the family has been revoked.
+-- No row when the family has been revoked. It expires by this clock, as it is asked for by this clock: no process's is trusted.
 INSERT INTO idp_grants (kind, hash, family, payload, expires_at)
-SELECT @kind, @hash, @family::uuid, @payload, @expires_at
+SELECT @kind, @hash, @family::uuid, @payload, now() + @keep_for::interval
 WHERE NOT EXISTS (SELECT FROM idp_grants g WHERE g.family = @family::uuid AND g.revoked_at IS NOT NULL);
 
 -- name: UseIDPGrant :one
 UPDATE idp_grants SET used_at = now()
 WHERE kind = @kind AND hash = @hash AND expires_at > now() AND used_at IS NULL AND revoked_at IS NULL
-RETURNING kind, hash, family, payload, expires_at;
+RETURNING kind, hash, family, payload;
 
 -- name: UsedIDPGrant :one
-SELECT kind, hash, family, payload, expires_at FROM idp_grants
+SELECT kind, hash, family, payload FROM idp_grants
 WHERE kind = @kind AND hash = @hash AND expires_at > now() AND used_at IS NOT NULL AND revoked_at IS NULL;
 
 -- name: RevokeIDPFamily :exec

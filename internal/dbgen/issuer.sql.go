@@ -7,33 +7,33 @@ package dbgen
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
+	"time"
 )
 
 const addIDPGrant = `-- name: AddIDPGrant :execrows
 INSERT INTO idp_grants (kind, hash, family, payload, expires_at)
-SELECT $1, $2, $3::uuid, $4, $5
+SELECT $1, $2, $3::uuid, $4, now() + $5::interval
 WHERE NOT EXISTS (SELECT FROM idp_grants g WHERE g.family = $3::uuid AND g.revoked_at IS NOT NULL)
 `
 
 type AddIDPGrantParams struct {
-	Kind      string
-	Hash      []byte
-	Family    uuid.UUID
-	Payload   []byte
-	ExpiresAt time.Time
+	Kind    string
+	Hash    []byte
+	Family  uuid.UUID
+	Payload []byte
+	KeepFor time.Duration
 }
 
-// No row when the family has been revoked.
+// No row when the family has been revoked. It expires by this clock, as it is asked for by this clock: no process's is trusted.
 func (q *Queries) AddIDPGrant(ctx context.Context, arg AddIDPGrantParams) (int64, error) {
 	result, err := q.db.Exec(ctx, addIDPGrant,
 		arg.Kind,
 		arg.Hash,
 		arg.Family,
 		arg.Payload,
-		arg.ExpiresAt,
+		arg.KeepFor,
 	)
 	if err != nil {
 		return 0, err
@@ -132,7 +132,7 @@ func (q *Queries) RevokeIDPFamily(ctx context.Context, family uuid.UUID) error {
 const useIDPGrant = `-- name: UseIDPGrant :one
 UPDATE idp_grants SET used_at = now()
 WHERE kind = $1 AND hash = $2 AND expires_at > now() AND used_at IS NULL AND revoked_at IS NULL
-RETURNING kind, hash, family, payload, expires_at
+RETURNING kind, hash, family, payload
 `
 
 type UseIDPGrantParams struct {
@@ -141,11 +141,10 @@ type UseIDPGrantParams struct {
 }
 
 type UseIDPGrantRow struct {
-	Kind      string
-	Hash      []byte
-	Family    uuid.UUID
-	Payload   []byte
-	ExpiresAt time.Time
+	Kind    string
+	Hash    []byte
+	Family  uuid.UUID
+	Payload []byte
 }
 
 func (q *Queries) UseIDPGrant(ctx context.Context, arg UseIDPGrantParams) (UseIDPGrantRow, error) {
@@ -156,13 +155,12 @@ func (q *Queries) UseIDPGrant(ctx context.Context, arg UseIDPGrantParams) (UseID
 		&i.Hash,
 		&i.Family,
 		&i.Payload,
-		&i.ExpiresAt,
 	)
 	return i, err
 }
 
 const usedIDPGrant = `-- name: UsedIDPGrant :one
-SELECT kind, hash, family, payload, expires_at FROM idp_grants
+SELECT kind, hash, family, payload FROM idp_grants
 WHERE kind = $1 AND hash = $2 AND expires_at > now() AND used_at IS NOT NULL AND revoked_at IS NULL
 `
 
@@ -172,11 +170,10 @@ type UsedIDPGrantParams struct {
 }
 
 type UsedIDPGrantRow struct {
-	Kind      string
-	Hash      []byte
-	Family    uuid.UUID
-	Payload   []byte
-	ExpiresAt time.Time
+	Kind    string
+	Hash    []byte
+	Family  uuid.UUID
+	Payload []byte
 }
 
 func (q *Queries) UsedIDPGrant(ctx context.Context, arg UsedIDPGrantParams) (UsedIDPGrantRow, error) {
@@ -187,7 +184,6 @@ func (q *Queries) UsedIDPGrant(ctx context.Context, arg UsedIDPGrantParams) (Use
 		&i.Hash,
 		&i.Family,
 		&i.Payload,
-		&i.ExpiresAt,
 	)
 	return i, err
 }

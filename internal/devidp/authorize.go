@@ -170,9 +170,7 @@ func (p *Provider) putGrant(ctx context.Context, kind, secret string, family uui
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", kind, err)
 	}
-	err = p.store.PutIDPGrant(ctx, store.IDPGrant{
-		Hash: hashOf(secret), Kind: kind, Family: family, Payload: payload, ExpiresAt: p.cfg.Now().Add(life),
-	})
+	err = p.store.PutIDPGrant(ctx, store.IDPGrant{Kind: kind, Hash: hashOf(secret), Family: family, Payload: payload}, life)
 	if errors.Is(err, store.ErrConflict) {
 		return errGrant
 	}

@@ -38,6 +38,29 @@ func TestSignInAsAClientSeesIt(t *testing.T) {
 	}
 }
 
+// How long a code or a refresh token is good is the database's to say: a process whose clock is off gives out good ones all
+// the same, and another process takes them.
+func TestCodesOfAClockThatIsOff(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ given, taken time.Duration }{
+		"whoever gives is late": {given: -2 * refreshFor}, "whoever takes is early": {taken: 2 * refreshFor},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.provider.cfg.Now = func() time.Time { return time.Now().Add(test.given) }
+			w := b.signIn(t, b.config("mobile", "com.example.app:/signin", "openid", "offline_access"), "alice")
+			again := *w.tokens
+			again.AccessToken = "" // So that it is asked for another.
+			b.provider.cfg.Now = func() time.Time { return time.Now().Add(test.taken) }
+			if _, err := w.config.TokenSource(b.ctx, &again).Token(); err != nil {
+				t.Errorf("the refresh token: %v", err)
+			}
+		})
+	}
+}
+
 func (b *testBundle) checkIDToken(t *testing.T, w walk, client, person string) {
 	t.Helper()
 	raw, _ := w.tokens.Extra("id_token").(string)

@@ -101,8 +101,6 @@ func (p *Provider) takeGrant(ctx context.Context, kind, secret string) (grant, u
 		return grant{}, uuid.UUID{}, fmt.Errorf("take %s: %w", kind, err)
 	case used:
 		return grant{}, uuid.UUID{}, p.revoke(ctx, row.Family)
-	case !p.cfg.Now().Before(row.ExpiresAt):
-		return grant{}, uuid.UUID{}, errGrant
 	}
 	var g grant
 	if err := json.Unmarshal(row.Payload, &g); err != nil {

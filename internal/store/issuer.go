@@ -15,15 +15,14 @@ const idpKeyLock = "idp_keys"
 
 // An IDPGrant is a code or a refresh token that the development issuer gave out.
 type IDPGrant struct {
-	// Hash is the hash of the secret that its bearer presents.
-	Hash []byte
 	// Kind is "code" or "refresh".
 	Kind string
+	// Hash is the hash of the secret that its bearer presents.
+	Hash []byte
 	// Family joins all that came from one sign-in.
 	Family uuid.UUID
 	// Payload is JSON that only the issuer reads.
-	Payload   []byte
-	ExpiresAt time.Time
+	Payload []byte
 }
 
 // An IDPKey is a signing key of the development issuer, in whatever form the issuer keeps it.
@@ -83,13 +82,16 @@ func (s *Store) addIDPKey(ctx context.Context, key []byte, rules IDPKeyRules) er
 	})
 }
 
-// PutIDPGrant keeps a grant. ErrConflict: its family has been revoked, or its hash is not new.
-func (s *Store) PutIDPGrant(ctx context.Context, g IDPGrant) error {
+// PutIDPGrant keeps a grant for so long, by the database's clock. ErrConflict: its family has been revoked, or its hash is
+// not new.
+func (s *Store) PutIDPGrant(ctx context.Context, g IDPGrant, keepFor time.Duration) error {
 	return all(ctx, s, "keep grant", func(ctx context.Context, q *dbgen.Queries) error {
 		if err := q.LockInTransaction(ctx, g.Family.String()); err != nil {
 			return err
 		}
-		added, err := q.AddIDPGrant(ctx, dbgen.AddIDPGrantParams(g.row()))
+		added, err := q.AddIDPGrant(ctx, dbgen.AddIDPGrantParams{
+			Kind: g.Kind, Hash: g.Hash, Family: g.Family, Payload: g.Payload, KeepFor: keepFor,
+		})
 		if err != nil {
 			return err
 		}
@@ -111,7 +113,7 @@ func (s *Store) TakeIDPGrant(ctx context.Context, kind string, hash []byte) (gra
 			late, err = q.UsedIDPGrant(ctx, dbgen.UsedIDPGrantParams{Kind: kind, Hash: hash})
 			row = dbgen.UseIDPGrantRow(late)
 		}
-		grant = grantOf(row)
+		grant = IDPGrant(row)
 		return err
 	})
 	if err != nil {
@@ -128,12 +130,4 @@ func (s *Store) RevokeIDPFamily(ctx context.Context, family uuid.UUID) error {
 		}
 		return q.RevokeIDPFamily(ctx, family)
 	})
-}
-
-func (g IDPGrant) row() dbgen.UseIDPGrantRow {
-	return dbgen.UseIDPGrantRow{Kind: g.Kind, Hash: g.Hash, Family: g.Family, Payload: g.Payload, ExpiresAt: g.ExpiresAt}
-}
-
-func grantOf(row dbgen.UseIDPGrantRow) IDPGrant {
-	return IDPGrant{Hash: row.Hash, Kind: row.Kind, Family: row.Family, Payload: row.Payload, ExpiresAt: utc(row.ExpiresAt)}
 }
