@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -75,8 +76,9 @@ type Config struct {
 	LogFormat     string // "json" or "text"
 	ShutdownDrain time.Duration
 
-	publicURLSet bool   // PUBLIC_URL was given, not derived
-	devIssuer    string // DEV_ISSUER as given: empty or "public"
+	publicURLSet bool     // PUBLIC_URL was given, not derived
+	devIssuer    string   // DEV_ISSUER as given: empty or "public"
+	unread       []string // settings whose values cannot be read
 }
 
 // OIDC is the sign-in: who issues identities and for whom.
@@ -103,22 +105,30 @@ type LLM struct {
 
 // example:end
 
+// A Check finds a fault that only another package can: that what a setting names is not there, for example. It connects to
+// nothing, so that all faults can be said at once, before anything is waited for.
+type Check struct {
+	// Settings are those that it looks at. Where one of them cannot be read, that is said instead.
+	Settings []string
+	Fault    func(Config) error
+}
+
 // Load reads all settings through getenv, which returns "" for what is not set, as os.Getenv does. The error lists
-// every fault, each with the setting, its value (masked if secret) and what to do.
-func Load(getenv func(string) string) (Config, error) {
-	return load(getenv, Config.serverFaults)
+// every fault, each with the setting, its value (masked if secret) and what to do, and those of the checks after them.
+func Load(getenv func(string) string, checks ...Check) (Config, error) {
+	return load(getenv, Config.serverFaults, checks)
 }
 
 // LoadDatabase reads the settings as Load does, but asks no more of them than that they can be read and lead to a
 // database: what a migration needs, which runs without an issuer or a public address.
 func LoadDatabase(getenv func(string) string) (Config, error) {
-	return load(getenv, Config.databaseFaults)
+	return load(getenv, Config.databaseFaults, nil)
 }
 
 // LoadBudgets reads the settings as Load does, but asks no more of them than that they can be read and do not contradict each
 // other: what tells the budgets of a server without running it.
 func LoadBudgets(getenv func(string) string) (Config, error) {
-	return load(getenv, Config.consistencyFaults)
+	return load(getenv, Config.consistencyFaults, nil)
 }
 
 // PublicURL is the origin under which a server of development with these settings is reached: PUBLIC_URL, or what follows from
@@ -134,18 +144,34 @@ func PublicURL(getenv func(string) string) (string, error) {
 	return localURL(c.HTTPAddr), nil
 }
 
-func load(getenv func(string) string, check func(Config) []error) (Config, error) {
+func load(getenv func(string) string, combinations func(Config) []error, checks []Check) (Config, error) {
 	c, faults := read(getenv)
 	c = c.derived()
-	// Combinations of values that could not be read would only repeat the same faults in other words.
-	if len(faults) == 0 {
-		faults = check(c)
+	faults = append(faults, c.unlessUnread(combinations(c))...)
+	for _, check := range checks {
+		if !slices.ContainsFunc(check.Settings, c.isUnread) {
+			faults = append(faults, check.Fault(c))
+		}
 	}
-	if len(faults) > 0 {
-		return Config{}, fmt.Errorf("read settings:\n%w", errors.Join(faults...))
+	if err := errors.Join(faults...); err != nil {
+		return Config{}, fmt.Errorf("read settings:\n%w", err)
 	}
 	return c, nil
 }
+
+// unlessUnread leaves out the faults of combinations with a value that cannot be read: they would only say so again in
+// other words. Each names all the settings that it is about.
+func (c Config) unlessUnread(faults []error) []error {
+	if c.isUnread("APP_ENV") {
+		return nil // Which rules hold is not known.
+	}
+	return slices.DeleteFunc(faults, func(fault error) bool {
+		return slices.ContainsFunc(c.unread, func(setting string) bool { return strings.Contains(fault.Error(), setting) }) ||
+			c.isUnread("HTTP_ADDR") && strings.Contains(fault.Error(), "PUBLIC_URL") // Which follows from it.
+	})
+}
+
+func (c Config) isUnread(setting string) bool { return slices.Contains(c.unread, setting) }
 
 // ListeningOn returns the settings for a server that listens on addr, which is HTTPAddr with the port that the system
 // chose where it was 0. A public URL that was given stays as it is.

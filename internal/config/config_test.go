@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -206,7 +207,13 @@ func TestFaults(t *testing.T) {
 		{"direct alone", development.with("DATABASE_DIRECT_URL", "postgres://db/app"), "DATABASE_DIRECT_URL", "DATABASE_URL too"},
 		{"database by keywords", production.with("DATABASE_URL", "host=db password=hunter2"), "DATABASE_URL=********", "postgres://"},
 		{"another database", production.with("DATABASE_URL", "mysql://app:hunter2@db/app"), "DATABASE_URL=********", "postgres://"},
-		{"a password that breaks the URL", production.with("DATABASE_URL", "postgres://app:hunter2%@db/app"), "DATABASE_URL=********", "percent-encoded"},
+		{"a password that breaks the URL", production.with("DATABASE_URL", "postgres://app:hunter2%@db/app"), "DATABASE_URL=********", "percent-encode"},
+		{"a # in a password", production.with("DATABASE_URL", "postgres://app:12#hunter2@db/app"), "DATABASE_URL=******** cannot be read", "%23 for #"},
+		{"an @ in a password", production.with("DATABASE_DIRECT_URL", "postgres://app:hunter2@hunter2@db/app"), "DATABASE_DIRECT_URL=********", "%40 for @"},
+		{"a / in a password", production.with("DATABASE_URL", "postgres://app:12/hunter2@db/app"), "DATABASE_URL=********", "%2F for /"},
+		{"a ? in a password", production.with("REDIS_URL", "redis://:12?hunter2@redis:6379"), "REDIS_URL=********", "%3F for ?"},
+		{"a # in Redis's password", production.with("REDIS_URL", "redis://:12#hunter2@redis:6379"), "REDIS_URL=********", "percent-encode"},
+		{"a socket of Redis", production.with("REDIS_URL", "unix:///hunter2"), "REDIS_URL=********", "redis://"},
 		{"Redis without a scheme", production.with("REDIS_URL", "hunter2@redis:6379"), "REDIS_URL=********", "redis://"},
 
 		{"production: no database", production.with("DATABASE_URL", ""), "DATABASE_URL is empty", "postgres://"},
@@ -255,6 +262,39 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	named(t, err, "DATABASE_URL", "PUBLIC_URL", "OIDC_ISSUER", "OIDC_CLIENT_SECRET", "OIDC_ORG_CLAIM")
 	_, err = config.Load(development.with("HTTP_ADDR", "x", "REPLICAS", "x", "LOG_LEVEL", "x", "SESSION_IDLE", "x").get)
 	named(t, err, "HTTP_ADDR", "REPLICAS", "SESSION_IDLE", "LOG_LEVEL")
+	_, err = config.Load(production.with("REPLICAS", "x", "REDIS_URL", "x", "EDGE_STORE", "redis", "PUBLIC_URL", "").get)
+	named(t, err, "REDIS_URL", "REPLICAS", "PUBLIC_URL")
+}
+
+// What other packages find is said with the rest, unless what they look at cannot be read.
+func TestChecks(t *testing.T) {
+	t.Parallel()
+	check := func(setting string) config.Check {
+		return config.Check{Settings: []string{"DATA_DIR", setting}, Fault: func(c config.Config) error { return errors.New("CHECK of " + setting + " in " + c.DataDir) }}
+	}
+	_, err := config.Load(development.with("REPLICAS", "x", "SESSION_IDLE", "400h").get, check("REPLICAS"), check("BUDGETS_FILE"))
+	named(t, err, "REPLICAS=", "SESSION_IDLE", "CHECK of BUDGETS_FILE in .data")
+	none := config.Check{Fault: func(config.Config) error { return nil }}
+	if _, err := config.Load(development.get, none); err != nil {
+		t.Errorf("a check without a fault: %v", err)
+	}
+}
+
+// Percent-encoded passwords are read, and so are URLs of several hosts and of a socket.
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"postgres://app:p%40%23%2F%3Fw@db/app", "postgresql:///app?host=/run/pg&user=app@server", "postgres://a:1,b:2/app", "postgres://app@[::1]:1/a%40b",
+	} {
+		if c := load(t, development.with("DATABASE_URL", url)); string(c.DatabaseURL) != url {
+			t.Errorf("%s is read as %q", url, string(c.DatabaseURL))
+		}
+	}
+	for _, url := range []string{"redis://:p@w@redis:6379/1", "rediss://me:p%23@redis", "redis+sentinel://a,b/main/0?sentinel_password=p@w"} {
+		if c := load(t, development.with("REDIS_URL", url)); string(c.RedisURL) != url {
+			t.Errorf("%s is read as %q", url, string(c.RedisURL))
+		}
+	}
 }
 
 // named checks that an error has one line for each name, in that order.

@@ -42,11 +42,11 @@ func settings(c *Config) []setting {
 			about: "The folder of the embedded PostgreSQL.",
 		},
 		{
-			name: "DATABASE_URL", value: field(&c.DatabaseURL, urlOf("postgres", "postgresql")),
-			about: "The URL of a PostgreSQL database, `postgres://…`. Required in production; in development, when empty, an embedded one is started.",
+			name: "DATABASE_URL", value: field(&c.DatabaseURL, databaseURL),
+			about: "The URL of a PostgreSQL database, `postgres://…`, with special characters of the password percent-encoded. Required in production; in development, when empty, an embedded one is started.",
 		},
 		{
-			name: "DATABASE_DIRECT_URL", value: field(&c.DatabaseDirectURL, urlOf("postgres", "postgresql")),
+			name: "DATABASE_DIRECT_URL", value: field(&c.DatabaseDirectURL, databaseURL),
 			about: "The same database past a connection pooler, for what needs a session of its own (migrations). Empty: `DATABASE_URL`.",
 		},
 		{
@@ -177,7 +177,7 @@ func (s setting) defaultIn(env Env) string {
 }
 
 // read fills a Config from the table. An empty value is one that is not set, and surrounding space is dropped, since
-// both come from environment files that were edited by hand.
+// both come from environment files that were edited by hand. What cannot be read is noted in the Config, and is an error.
 func read(getenv func(string) string) (Config, []error) {
 	c := Config{Env: Production}
 	var faults []error
@@ -191,6 +191,7 @@ func read(getenv func(string) string) (Config, []error) {
 		}
 		if err := s.value.set(given); err != nil {
 			faults = append(faults, fmt.Errorf("%s=%s %w", s.name, s.value.mask(given), err))
+			c.unread = append(c.unread, s.name)
 		}
 	}
 	c.publicURLSet = c.PublicURL != ""

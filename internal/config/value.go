@@ -258,16 +258,48 @@ func origin(s string) (string, error) {
 	return u.Scheme + "://" + strings.TrimSuffix(u.Host, ":"), nil
 }
 
+// errUnescaped says what is nearly always wrong with a URL that begins well and cannot be read.
+var errUnescaped = errors.New("cannot be read as a URL: percent-encode the special characters of its user and password, " +
+	"as in %40 for @, %23 for #, %2F for /, %3F for ?, %3A for : and %25 for %")
+
 // urlOf reads the URL of a store, whose scheme is one of those given. The error never quotes it.
 func urlOf(schemes ...string) func(string) (SecretURL, error) {
 	return func(s string) (SecretURL, error) {
-		u, err := url.Parse(s)
-		if err == nil && u.Opaque == "" && slices.Contains(schemes, u.Scheme) {
-			return SecretURL(s), nil
+		scheme, _, whole := strings.Cut(s, "://")
+		if !whole || !slices.Contains(schemes, strings.ToLower(scheme)) {
+			return "", fmt.Errorf("is not a URL that begins with %s://: set one", strings.Join(schemes, ":// or "))
 		}
-		return "", fmt.Errorf("is not a URL that begins with %s://: set one, with special characters of the password percent-encoded",
-			strings.Join(schemes, ":// or "))
+		if u, err := url.Parse(s); err != nil || strings.Contains(s, "#") || stranded(u) {
+			return "", errUnescaped
+		}
+		return SecretURL(s), nil
 	}
+}
+
+// stranded reports whether the @ before the host stands behind it: a / or ? of the password has ended the host before.
+func stranded(u *url.URL) bool {
+	if strings.Contains(u.EscapedPath(), "@") {
+		return true
+	}
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		if name, _, _ := strings.Cut(pair, "="); strings.Contains(name, "@") {
+			return true
+		}
+	}
+	return false
+}
+
+// databaseURL reads the URL of a PostgreSQL database, whose driver ends the password at the first @ and not at the last.
+func databaseURL(s string) (SecretURL, error) {
+	u, err := urlOf("postgres", "postgresql")(s)
+	if err != nil {
+		return "", err
+	}
+	_, rest, _ := strings.Cut(s, "://")
+	if authority := rest[:strings.IndexAny(rest+"/", "/?")]; strings.Count(authority, "@") > 1 {
+		return "", errUnescaped
+	}
+	return u, nil
 }
 
 // isLoopback reports whether an origin is this machine, as browsers see it.

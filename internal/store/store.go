@@ -57,6 +57,14 @@ type Store struct {
 	pollEvery, keepAudit time.Duration
 }
 
+// CheckURL says what Open would refuse of a URL. It connects to nothing.
+func CheckURL(url string) error {
+	if _, err := pgxpool.ParseConfig(url); err != nil {
+		return fmt.Errorf("read database URL: %w", err)
+	}
+	return nil
+}
+
 // Open makes a Store. It does not connect: the database may come up later. The error is that of an unusable URL.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	pooled, err := pgxpool.ParseConfig(cfg.URL)

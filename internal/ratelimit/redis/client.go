@@ -25,6 +25,19 @@ const (
 	defaultPort, defaultSentinelPort = "6379", "26379"
 )
 
+// CheckURL says what New would refuse of a URL. It connects to nothing.
+func CheckURL(rawURL string) error {
+	timeout, err := timeoutIn(rawURL)
+	if err != nil {
+		return err
+	}
+	client, err := newClient(rawURL, timeout)
+	if err != nil {
+		return err
+	}
+	return client.Close() //nolint:wrapcheck // Of nothing that was opened.
+}
+
 // newClient makes the limiter's own client, which would rather fail than wait or try again.
 func newClient(rawURL string, timeout time.Duration) (goredis.UniversalClient, error) {
 	a, err := parseAddress(rawURL)
@@ -126,7 +139,7 @@ type address struct {
 }
 
 // errURL repeats nothing of the URL, whose password must not reach a log.
-var errURL = errors.New("the Redis URL cannot be read: use redis://host:port/0, rediss://…, unix:///path, " +
+var errURL = errors.New("the Redis URL cannot be read: use redis://host:port/0, rediss://…, " +
 	"redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/MASTER")
 
 func parseAddress(raw string) (address, error) {
