@@ -95,7 +95,7 @@ check: vet lint vulnerabilities verify check-web ## Run every check that is not 
 .PHONY: vet
 vet:
 	@bash scripts/setup go compiler
-	go vet ./...
+	go vet -tags soak ./...
 
 .PHONY: lint
 lint: ## Lint the Go code, its formatting included

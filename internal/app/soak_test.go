@@ -355,7 +355,7 @@ func clientFrom(address string) *http.Client {
 func (c *soakClient) run(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
 		began := time.Now()
-		e := c.call(n)
+		e := c.call(n) //nolint:contextcheck // A call that has begun is answered, so that it is known what it did.
 		e.from, e.to = began, time.Now()
 		c.events = append(c.events, e)
 		select {
@@ -452,6 +452,7 @@ func (c *soakClient) send(method, path, body, key string) event {
 
 // report prints what happened as tables, and fails for each answer that should not have been.
 func (s *soak) report(t *testing.T) {
+	t.Helper()
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	defer out.Flush()
 	causes := s.causes(t)
@@ -511,6 +512,7 @@ func (s *soak) within(what string, e event) bool {
 
 // causes are those of 5xx, by the ID of the request, from what the servers logged.
 func (s *soak) causes(t *testing.T) map[string]string {
+	t.Helper()
 	causes := map[string]string{}
 	for _, one := range s.servers {
 		text, err := os.ReadFile(one.log)
@@ -567,6 +569,7 @@ func (s *soak) tableOfFailures(out io.Writer, causes map[string]string) {
 
 // reconcile compares what clients were told with what is in the database.
 func (s *soak) reconcile(t *testing.T, out io.Writer) {
+	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.database.URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
@@ -613,6 +616,7 @@ const (
 // tableOfServers compares the middle of what each server used in the first and in the last third of the time that it was
 // called. Flat means: within what load by itself moves, a connection's goroutines and a collection's memory.
 func (s *soak) tableOfServers(t *testing.T, out io.Writer) {
+	t.Helper()
 	fmt.Fprintf(out, "\nSERVER\tSECONDS\tGOROUTINES AT FIRST\tAT LAST\tRESIDENT MIB AT FIRST\tAT LAST\n")
 	judged := 0
 	for i, one := range s.servers {
