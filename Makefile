@@ -6,8 +6,10 @@
 # somebody else, and Go then refuses to build. The image's build (Dockerfile) names its version by itself.
 export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 
+# What reads settings runs under this: the environment's, then those of .env.
+WITH_ENV := bash scripts/env bash -c
+
 TOOL := go tool -modfile=tools.mod
-URL ?= http://localhost:8080
 WEB_SOURCES := $(shell find web -type f -not -path 'web/node_modules/*' -not -path 'web/dist/*' -not -path 'web/e2e/*' -not -path 'web/screenshots/*' 2>/dev/null)
 
 .PHONY: help
@@ -19,17 +21,17 @@ help: ## List these commands
 .PHONY: run
 run: ## Serve http://localhost:8080 on this machine: database, sign-in and web page included
 	@bash scripts/setup go
-	@if [ -z "$$DATABASE_URL" ]; then bash scripts/setup postgresql; fi
+	@$(WITH_ENV) '[ -n "$$DATABASE_URL" ] || exec bash scripts/setup postgresql'
 	@echo 'run: building the page and the server; the first time, this fetches and compiles what they are made of' >&2
 	@if bash scripts/setup node; then $(MAKE) --silent --no-print-directory web; \
 		else echo 'run: going on without the web page' >&2; fi
 	@go build -o bin/server ./cmd/server
-	@set -a; if [ -f .env ]; then . ./.env; fi; APP_ENV=$${APP_ENV:-development} exec bin/server serve
+	@$(WITH_ENV) 'APP_ENV=$${APP_ENV:-development} exec bin/server serve'
 
 .PHONY: demo
-demo: ## Show the promises against a running server (URL=http://localhost:8080, ARGS=…)
+demo: ## Show the promises against a running server (URL=…, else where the settings have it; ARGS=…)
 	@bash scripts/setup go
-	@go run ./cmd/demo -url $(URL) $(ARGS)
+	@$(WITH_ENV) 'addr=$${HTTP_ADDR:-:8080}; exec go run ./cmd/demo -url "$${URL:-$${PUBLIC_URL:-http://localhost:$${addr##*:}}}" $$ARGS'
 
 .PHONY: compose-up
 compose-up: ## Build and start the containers of docker-compose.yml, and wait until they are healthy
@@ -49,8 +51,8 @@ compose-test: web/node_modules/.package-lock.json ## Try docker-compose.yml for 
 .PHONY: dev
 dev: web/node_modules/.package-lock.json ## Serve http://localhost:5173 while working on it: every change shows, of the page and of the server
 	@bash scripts/setup go node
-	@if [ -z "$$DATABASE_URL" ]; then bash scripts/setup postgresql; fi
-	@set -a; if [ -f .env ]; then . ./.env; fi; cd web && exec npm run --silent dev
+	@$(WITH_ENV) '[ -n "$$DATABASE_URL" ] || exec bash scripts/setup postgresql'
+	@$(WITH_ENV) 'cd web && exec npm run --silent dev'
 
 .PHONY: test
 test: ## Run every test: Go with the race detector, the web page's, and the page in a browser

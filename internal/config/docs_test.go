@@ -62,7 +62,8 @@ func markdown(settings []setting) string {
 func envExample(settings []setting) string {
 	var b strings.Builder
 	b.WriteString("# Every setting with its default, as `make generate` writes it. Copy it to .env and remove the # of a line to set it:\n" +
-		"# `make run` reads .env; elsewhere: set -a; . ./.env; set +a\n" +
+		"# `make run`, `make dev` and `make demo` read .env; for others: bash scripts/env COMMAND. A value is taken as it stands, without\n" +
+		"# expansions; what is in the environment goes before what is in .env.\n" +
 		"# Defaults are those of production; where development has another, it is named.\n")
 	for _, s := range settings {
 		fmt.Fprintf(&b, "\n# %s\n", strings.ReplaceAll(s.about, "`", ""))
