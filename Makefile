@@ -75,6 +75,11 @@ soak: ## Call two servers through the proxy while what they stand on is killed, 
 	@bash scripts/setup go postgresql redis caddy
 	go test ./internal/app -tags soak -run TestSoak -count=1 -v -timeout 60m -soak-for $(or $(FOR),5m) -soak-clients $(or $(CLIENTS),200)
 
+.PHONY: load
+load: ## Call a server while a flood comes from the same address, and show who got through and how long it took (FOR=15s, twice)
+	@bash scripts/setup go postgresql redis
+	go test ./internal/app -tags soak -run TestLoad -count=1 -v -timeout 60m -load-for $(or $(FOR),15s)
+
 .PHONY: e2e
 e2e: web/node_modules/.package-lock.json ## Drive the web page with a real browser against real servers
 	@bash scripts/setup go node postgresql redis chromium

@@ -75,11 +75,14 @@ func BenchmarkServer(b *testing.B) {
 // stranger spends what one address has.
 func stranger(int) (token, address string) { return "not.a.token", "192.0.2.1" }
 
+// A benchServer is a server in a process of its own, with what it stands on.
 type benchServer struct {
 	url     string
 	pid     int
+	issuer  *servertest.Issuer
 	redis   *redistest.Server
 	conn    *pgx.Conn
+	client  *http.Client   // keeps its connections, as a proxy does
 	persons [people]string // their tokens
 }
 
@@ -87,15 +90,19 @@ func (s *benchServer) person(i int) (token, address string) {
 	return s.persons[i%people], fmt.Sprint("198.51.100.", i%people)
 }
 
-func startBenchServer(b *testing.B) *benchServer {
-	b.Helper()
-	program := filepath.Join(b.TempDir(), "server")
+func startBenchServer(tb testing.TB) *benchServer {
+	tb.Helper()
+	program := filepath.Join(tb.TempDir(), "server")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../../cmd/server").CombinedOutput(); err != nil {
-		b.Fatalf("build the server: %v\n%s", err, out)
+		tb.Fatalf("build the server: %v\n%s", err, out)
 	}
-	address := freeAddress(b)
-	issuer, database := servertest.StartIssuer(b), storetest.URL(b)
-	s := &benchServer{url: "http://" + address, redis: redistest.Start(b)}
+	address := freeAddress(tb)
+	issuer, database := servertest.StartIssuer(tb), storetest.URL(tb)
+	s := &benchServer{
+		url: "http://" + address, issuer: issuer, redis: redistest.Start(tb),
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute},
+	}
+	tb.Cleanup(s.client.CloseIdleConnections)
 	cmd := exec.Command(program, "serve")
 	cmd.Env = append(os.Environ(), "APP_ENV=development", "HTTP_ADDR="+address, "ADMIN_ADDR=127.0.0.1:0", "LOG_FORMAT=json", "TRUSTED_PROXIES=127.0.0.1",
 		"PUBLIC_URL="+s.url, "DATABASE_URL="+database, "REDIS_URL="+s.redis.URL+"?read_timeout=2s")
@@ -103,26 +110,26 @@ func startBenchServer(b *testing.B) *benchServer {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	b.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
 	s.pid = cmd.Process.Pid
-	for deadline := time.Now().Add(time.Minute); !isReady(b.Context(), s.url); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !isReady(tb.Context(), s.url); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			b.Fatal("the server is not ready")
+			tb.Fatal("the server is not ready")
 		}
 	}
 	for i := range s.persons {
 		s.persons[i] = issuer.Token(fmt.Sprint("person-", i), fmt.Sprint("org-", i/4))
 	}
 	var err error
-	if s.conn, err = pgx.Connect(b.Context(), database); err != nil {
-		b.Fatal(err)
+	if s.conn, err = pgx.Connect(tb.Context(), database); err != nil {
+		tb.Fatal(err)
 	}
-	b.Cleanup(func() { _ = s.conn.Close(context.Background()) })
+	tb.Cleanup(func() { _ = s.conn.Close(context.Background()) })
 	return s
 }
 
@@ -137,11 +144,11 @@ func freeAddress(tb testing.TB) string {
 }
 
 // call returns the status, or 0 where there was no answer.
-func (s *benchServer) call(b *testing.B, method, path, body, token, address string) int {
-	b.Helper()
-	r, err := http.NewRequestWithContext(b.Context(), method, s.url+path, strings.NewReader(body))
+func (s *benchServer) call(tb testing.TB, method, path, body, token, address string) int {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
-		b.Error(err)
+		tb.Error(err)
 		return 0
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -149,14 +156,14 @@ func (s *benchServer) call(b *testing.B, method, path, body, token, address stri
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := s.client.Do(r)
 	if err != nil {
-		b.Error(err)
+		tb.Error(err)
 		return 0
 	}
 	defer resp.Body.Close()
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		b.Error(err)
+		tb.Error(err)
 	}
 	return resp.StatusCode
 }
