@@ -83,6 +83,7 @@ func serve(ctx context.Context, in invocation) (err error) {
 		return err
 	}
 	s.log.InfoContext(ctx, "settings", "settings", s.cfg)
+	s.warnOfAdminAddr(ctx)
 	return s.run(ctx)
 }
 

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"net/http"
 	"strings"
@@ -71,6 +72,50 @@ func TestClearFaults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// In production it is said that the admin address answers others, and what to do; nowhere else, and not of the machine's own.
+func TestOpenAdminAddrIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		env, addr string
+		want      int
+	}{
+		"for all": {"production", ":0", 1}, "for this machine": {"production", "127.0.0.1:0", 0}, "in development": {"development", ":0", 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var log bytes.Buffer
+			env := map[string]string{
+				"APP_ENV": test.env, "HTTP_ADDR": "127.0.0.1:0", "ADMIN_ADDR": test.addr, "LOG_FORMAT": "json", "DATABASE_URL": "postgres://app@127.0.0.1:1/app",
+				"PUBLIC_URL": "https://app.example.com", "OIDC_ISSUER": "https://id.example.com", "OIDC_CLIENT_SECRET": "s3cret", "OIDC_ORG_CLAIM": "-", "SHUTDOWN_DRAIN": "0s",
+			}
+			// There is no database there; that it is waited for comes after what is warned of.
+			if err := app.Run(ctx, nil, getenv(env), endAt{&log, "the database does not answer", cancel}); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Count(log.String(), "ADMIN_ADDR answers other machines"); got != test.want {
+				t.Errorf("it was said %d times, want %d:\n%s", got, test.want, &log)
+			}
+		})
+	}
+}
+
+// endAt is a log that ends the program at a message.
+type endAt struct {
+	*bytes.Buffer
+	message string
+	end     func()
+}
+
+func (e endAt) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(e.message)) {
+		e.end()
+	}
+	return e.Buffer.Write(p)
 }
 
 func TestHelp(t *testing.T) {

@@ -86,6 +86,15 @@ func (s *server) listen(ctx context.Context) error {
 	return nil
 }
 
+// warnOfAdminAddr says that others may reach what has no authentication. Containers must let it, so that it can be no fault: what
+// keeps them away there is their network.
+func (s *server) warnOfAdminAddr(ctx context.Context) {
+	if s.cfg.Env == config.Production && !s.cfg.AdminIsLocal() {
+		s.log.WarnContext(ctx, "ADMIN_ADDR answers other machines, and /metrics and /debug/pprof have no authentication: "+
+			"let a private network or a firewall admit nobody but what collects metrics, or set ADMIN_ADDR=127.0.0.1:9090", "admin", s.cfg.AdminAddr)
+	}
+}
+
 func bind(ctx context.Context, setting, addr string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)

@@ -186,6 +186,9 @@ func (c Config) ListeningOn(addr string) Config {
 	return c.derived()
 }
 
+// AdminIsLocal reports whether nobody but this machine can reach the admin address.
+func (c Config) AdminIsLocal() bool { return isLoopback("http://" + c.AdminAddr) }
+
 // derived returns the settings with what follows from others filled in. Nothing is guessed in production.
 func (c Config) derived() Config {
 	if c.Env != Development {

@@ -343,6 +343,18 @@ func TestPublicURLFollowsTheAddress(t *testing.T) {
 	}
 }
 
+func TestAdminIsLocal(t *testing.T) {
+	t.Parallel()
+	for addr, want := range map[string]bool{
+		"127.0.0.1:9090": true, "127.8.0.1:1": true, "localhost:9090": true, "[::1]:9090": true,
+		":9090": false, "0.0.0.0:9090": false, "[::]:9090": false, "10.0.0.7:9090": false, "metrics:9090": false,
+	} {
+		if c := load(t, production.with("ADMIN_ADDR", addr)); c.AdminIsLocal() != want {
+			t.Errorf("ADMIN_ADDR=%s is local: %t, want %t", addr, !want, want)
+		}
+	}
+}
+
 func TestDevelopmentIssuer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
