@@ -290,6 +290,25 @@ describe('the process', () => {
   });
 });
 
+test('a budget longer than a minute that others have spent is told with the time of the server', async () => {
+  vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:1');
+  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(() => {});
+  const headers = { 'RateLimit-Policy': '"admin.heapdump";q=3;w=300', RateLimit: '"admin.heapdump";r=0;t=280' };
+  const server = asRoot().on('POST /api/v1/admin/heapdump', () => new Response('x', { headers }));
+  await open(server, '/admin/process');
+  const take = async () => {
+    await click('button', 'Get the heap profile');
+    await write('Reason, for the audit', 'It grows');
+    fireEvent.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Get the heap profile' }));
+    await settle();
+  };
+  await take();
+  await take();
+  expect(server.count('POST /api/v1/admin/heapdump')).toBe(1);
+  expect(within(screen.getByRole('dialog')).getByRole('status').textContent).toContain('did not even ask');
+  expect(screen.getByRole('button', { name: 'Get the heap profile in 4 min 40 s' })).toHaveProperty('disabled', true);
+});
+
 test('the audit says in words what was changed', async () => {
   const entry = {
     id: 'x',

@@ -1,5 +1,5 @@
 // @vitest-environment happy-dom
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { alice, anonymous, FakeServer, json, problem, refusal, signedIn, signedOut } from '../testing/fakeserver';
 import { Action } from './action';
 import { Api } from './api';
@@ -42,11 +42,32 @@ test('every answer’s headers reach the ledger, refusals included', async () =>
   expect(api.ledger.snapshotBlocks()).toMatchObject([{ budget: 'user' }]);
 });
 
-test('a refusal for want of a session is told', async () => {
-  const api = new Api(new FakeServer().on('GET /api/v1/me', () => problem(401, 'AUTH_FAILED', 'no')).fetch);
-  api.onSessionEnd = vi.fn();
-  await expect(api.me()).rejects.toMatchObject({ code: 'AUTH_FAILED' });
-  expect(api.onSessionEnd).toHaveBeenCalledOnce();
+describe('the end of a session', () => {
+  test.each([
+    ['a refusal', () => problem(401, 'AUTH_FAILED', 'Authentication failed.')],
+    ['the budgets of an address', () => json(anonymous)],
+  ])('is told by %s, which changes no gauge', async (_, answer) => {
+    const server = signedIn();
+    const api = new Api(server.fetch);
+    await api.session();
+    const before = api.ledger.snapshot();
+    const told = vi.fn();
+    api.identity.subscribe(told);
+    server.on('GET /api/v1/limits', answer);
+    await expect(api.limits()).rejects.toMatchObject({ code: 'AUTH_FAILED' });
+    expect(api.identity.snapshot()).toBe('nobody');
+    expect(told).toHaveBeenCalledOnce();
+    expect(api.ledger.snapshot()).toBe(before);
+  });
+
+  test('is over where the same person is back', async () => {
+    const server = signedIn();
+    const api = new Api(server.fetch);
+    await api.session();
+    api.identity.heard(null);
+    await api.limits();
+    expect(api.identity.snapshot()).toBe('same');
+  });
 });
 
 test('no answer is a failure of the network, and an abort stays an abort', async () => {

@@ -1,10 +1,9 @@
 import createClient, { type Client } from 'openapi-fetch';
-import { charges } from '../contract/budgets';
 import type { paths } from '../contract/schema';
 import type { Action } from './action';
 import { now } from './clock';
 import type { Limits, Me, RouteId } from './contract';
-import { asFailure, failureOf, networkFailure, otherPerson, waitOf } from './failure';
+import { asFailure, failureOf, networkFailure, otherPerson, sessionOver, waitOf } from './failure';
 import { parseQuotas } from './headers';
 import { History } from './history';
 import { Identity } from './identity';
@@ -32,8 +31,6 @@ export class Api {
   readonly history = new History(globalThis.localStorage);
   readonly identity = new Identity(globalThis.localStorage);
   private readonly limiter = new Limiter();
-  /** Is told that a call was refused because the session is over. */
-  onSessionEnd: () => void = () => {};
   private readonly client: Client<paths>;
   // A session that is over is not sent any more: the server would refuse even what anybody may ask.
   private credentials: RequestCredentials = 'same-origin';
@@ -72,8 +69,11 @@ export class Api {
     return this.learn(await this.call('limits.get', () => this.client.GET('/api/v1/limits', options)), before);
   }
 
+  // An address's budgets are not those of the person whose page this is: their session is over.
   private learn(limits: Limits, before: Snapshot): Limits {
-    if (!this.identity.heard(limits.caller.userId ?? null)) throw otherPerson();
+    if (!this.identity.heard(limits.caller.userId ?? null)) {
+      throw this.identity.snapshot() === 'other' ? otherPerson() : sessionOver();
+    }
     this.ledger.learn(limits, now());
     this.limiter.learn(limits, before);
     return limits;
@@ -145,8 +145,7 @@ export class Api {
 
   // The mirror holds a unit a little longer than the server: the wait is the longer one, so that at its end the call leaves.
   private longest(route: RouteId, until: number): number {
-    const waits = charges[route].map((name) => this.limiter.look(name)?.retry ?? 0);
-    return Math.max(until, ...waits.map((wait) => now() + wait));
+    return Math.max(until, now() + this.limiter.wait(route));
   }
 
   // Every answer passes here: its headers keep the ledger current, and a refusal is remembered.
@@ -157,7 +156,7 @@ export class Api {
     if (response.ok) return data as T;
     const failure = failureOf(response, error, at);
     this.ledger.refused(failure);
-    if (failure.status === 401) this.onSessionEnd();
+    if (failure.status === 401) this.identity.heard(null);
     throw failure;
   }
 }

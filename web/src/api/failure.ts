@@ -81,6 +81,11 @@ export function otherPerson(): Failure {
   });
 }
 
+/** An answer that shows that the session is over, though it is no refusal. */
+export function sessionOver(): Failure {
+  return new Failure('Your session has ended.', { code: 'AUTH_FAILED', status: 401 });
+}
+
 /** Anything thrown, as a Failure. */
 export function asFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;

@@ -35,9 +35,11 @@ export class History {
 
   /** Says whose it is: what was recorded so far becomes a part of theirs. */
   belongTo(person: string): void {
+    const key = `${prefix} ${person}`;
+    if (key === this.key) return;
     const before = this.minutes;
     this.minutes = [];
-    this.key = `${prefix} ${person}`;
+    this.key = key;
     this.minutes = before.reduce(plus, this.read());
     this.changed();
   }

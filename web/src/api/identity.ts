@@ -1,13 +1,14 @@
 /** Where the browser keeps the note. */
 export const identityKey = 'signed-in-as';
 
-/** Whether this page may go on sending: for the person it was loaded for, and not once it is somebody else who is signed in. */
-export type Holder = 'same' | 'other';
+/** Whose session the browser has, as far as this page knows: that of the person it was loaded for, nobody's any more, or another's. */
+export type Holder = 'same' | 'nobody' | 'other';
 
 /**
  * For whom this page was loaded. A browser has one session for all its tabs: where somebody else signs in in another tab,
  * what this one sent would be done in their name. So each page leaves a note of its person in the browser, looks at it
- * before each call, and stops for good once it names another.
+ * before each call, and stops for good once it names another. That nobody is signed in any more is no reason to stop, since
+ * the server refuses what is sent then: it is said, and the page goes on once the same person is back.
  */
 export class Identity {
   private person: string | null = null;
@@ -16,7 +17,7 @@ export class Identity {
 
   constructor(private readonly storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>) {}
 
-  /** Is told when another holds the session. */
+  /** Is told when another holds the session, or nobody, or the person is back. */
   subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -41,18 +42,37 @@ export class Identity {
     this.keep(() => this.storage.removeItem(identityKey));
   }
 
-  /** Whether what is sent now would be sent as the person that this page is for. */
+  /** Whether what is sent now would be sent as the person that this page is for. A missing note says nothing: it may never have been kept. */
   stillSame(): boolean {
-    return this.heard(this.keep(() => this.storage.getItem(identityKey)) ?? null);
+    const person = this.note();
+    if (person !== null && person !== this.person) this.heard(person);
+    return this.holder !== 'other';
   }
 
-  /** Takes in who holds the session; null says nothing, since nobody's session is refused by the server anyway. */
+  /** Another tab has changed the note: that it took it away says that nobody is signed in. */
+  noted(): void {
+    this.heard(this.note());
+  }
+
+  /** Takes in who holds the session, null for nobody; says whether it is still who this page is for. */
   heard(person: string | null): boolean {
-    if (this.person !== null && person !== null && person !== this.person && this.holder === 'same') {
-      this.holder = 'other';
-      for (const listener of this.listeners) listener();
-    }
+    if (this.person !== null && this.holder !== 'other') this.turn(this.holderOf(person));
     return this.holder === 'same';
+  }
+
+  private holderOf(person: string | null): Holder {
+    if (person === null) return 'nobody';
+    return person === this.person ? 'same' : 'other';
+  }
+
+  private turn(holder: Holder): void {
+    if (holder === this.holder) return;
+    this.holder = holder;
+    for (const listener of this.listeners) listener();
+  }
+
+  private note(): string | null {
+    return this.keep(() => this.storage.getItem(identityKey)) ?? null;
   }
 
   // A browser that lets nothing be kept still learns it from the server's answers.

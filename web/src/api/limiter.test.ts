@@ -73,6 +73,24 @@ test('what everybody shares is not counted here, and held back once an answer sa
   limiter.acquire('admin.heapdump');
 });
 
+test.each([
+  ['an answer that says that nothing is left', 200],
+  ['a refusal', 429],
+])('people are told the time of the server, where a probe may leave before it: %s', (_, status) => {
+  const clock = new Clock();
+  const limiter = new Limiter(clock.now);
+  const headers = { 'RateLimit-Policy': '"admin.heapdump";q=3;w=300', RateLimit: '"admin.heapdump";r=0;t=280' };
+  limiter.acquire('admin.heapdump').answered(new Response('', { status, headers }), status === 429 ? 280_000 : null);
+  clock.at = 10_000;
+  expect(limiter.look('admin.heapdump')).toMatchObject({ ok: false, retry: 50_000 });
+  expect(refused(() => limiter.take(['admin.heapdump'])).retryAt).toBe(60_000);
+  expect(refused(() => limiter.acquire('admin.heapdump')).retryAt).toBe(280_000);
+  expect(limiter.wait('admin.heapdump')).toBe(270_000);
+  clock.at = 60_000;
+  expect(limiter.wait('admin.heapdump')).toBe(0);
+  limiter.acquire('admin.heapdump');
+});
+
 test('a refusal takes no slot of any budget', () => {
   const clock = new Clock();
   const limiter = new Limiter(clock.now);

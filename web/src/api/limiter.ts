@@ -48,18 +48,31 @@ export class Limiter {
     this.windows = new Map(allowances.map((allowance) => [allowance.name, new Window(allowance)]));
   }
 
-  /** Takes a slot of every budget that the route charges, or of none, and throws the refusal that the server would send. */
+  /**
+   * Takes a slot of every budget that the route charges, or of none, and throws the refusal that the server would send. Its
+   * wait is for people: a probe may leave before, for whoever was told nothing yet.
+   */
   acquire(route: RouteId): Ticket {
-    return this.take(charges[route]);
+    return this.admit(charges[route], (window, now) => window.wait(now));
   }
 
-  /** The same for budgets by name; one that is not mirrored bounds nothing. */
+  /** The same for budgets by name, with the wait until a call would be let pass; one that is not mirrored bounds nothing. */
   take(names: readonly string[]): Ticket {
+    return this.admit(names, (window, now) => window.look(now).retry);
+  }
+
+  private admit(names: readonly string[], wait: Wait): Ticket {
     const now = this.now();
     const mine = names.flatMap((name) => this.windows.get(name) ?? []);
     const refusing = mine.filter((window) => !window.look(now).ok);
-    if (refusing.length > 0) throw refusal(refusing, now);
+    if (refusing.length > 0) throw refusal(refusing, wait, now);
     return new Held(this.now, mine, ++this.calls, () => this.calls);
+  }
+
+  /** How many milliseconds people are told to wait for a call of the route; 0 where it would leave. */
+  wait(route: RouteId): number {
+    const waits = charges[route].map((name) => this.windows.get(name)?.wait(this.now()) ?? 0);
+    return Math.max(...waits, 0);
   }
 
   /** What a budget says to one more call; undefined for one that is not mirrored. */
@@ -167,8 +180,11 @@ function ofContract(rows: readonly Row[] = budgets): Allowance[] {
   });
 }
 
-function refusal(refusing: Window[], now: number): Failure {
-  const wait = refusing.map((window) => window.look(now).retry).reduce(longer, 0);
+// How long to wait for a budget, in milliseconds; null if no wait helps.
+type Wait = (window: Window, now: number) => number | null;
+
+function refusal(refusing: Window[], waitOf: Wait, now: number): Failure {
+  const wait = refusing.map((window) => waitOf(window, now)).reduce(longer, 0);
   const violated = refusing.map(({ name }) => name);
   return localRefusal(violated, wait === null ? null : now + wait, now);
 }

@@ -43,8 +43,10 @@ interface Lesson {
   mark: number;
   /** The server refused a call for this budget. */
   refused: boolean;
-  /** When the server has more: from then on one call may try, the probe, and its answer is the next lesson. */
+  /** When the server has more, or sooner: from then on one call may try, the probe, and its answer is the next lesson. */
   until: number;
+  /** When the server itself said that it has more, however long that is. */
+  said: number;
   probe: object | null;
   /** When what was left is no longer true, whatever it was. */
   ends: number;
@@ -60,6 +62,7 @@ function nothing(from: number): Lesson {
     mark: 0,
     refused: false,
     until: 0,
+    said: 0,
     probe: null,
     ends: 0,
   };
@@ -103,6 +106,12 @@ export class Window {
       remaining: Math.min(own.remaining, taught.remaining),
       retry: longer(own.retry, taught.retry),
     };
+  }
+
+  /** The wait of look, or until the server's own time where that is later than a probe's: what people are told. */
+  wait(now: number): number | null {
+    const { retry } = this.look(now);
+    return this.taught(now).ok ? retry : longer(retry, this.lesson.said - now);
   }
 
   mark(now: number): Mark {
@@ -154,13 +163,15 @@ export class Window {
 
   /** Holds back for the wait of a refusal, or less if the budget is spent and more comes before it, and until a later call is answered. */
   block(now: number, waitMs: number, quotas: Quotas, last: number): void {
-    const said = this.service(quotas);
-    const reset = said?.remaining === 0 ? said.resetSeconds : null;
-    const wait = Math.min(waitMs, longestBlockMs, reset === null ? Number.POSITIVE_INFINITY : reset * 1000);
-    const until = now + wait;
-    this.lesson.until = this.lesson.refused ? Math.max(until, this.lesson.until) : until;
-    this.lesson.from = last;
-    this.lesson.refused = true;
+    const service = this.service(quotas);
+    const reset = service?.remaining === 0 ? service.resetSeconds : null;
+    const wait = Math.min(waitMs, reset === null ? Number.POSITIVE_INFINITY : reset * 1000);
+    const [said, until] = [now + wait, now + Math.min(wait, longestBlockMs)];
+    const { lesson } = this;
+    lesson.said = lesson.refused ? Math.max(said, lesson.said) : said;
+    lesson.until = lesson.refused ? Math.max(until, lesson.until) : until;
+    lesson.from = last;
+    lesson.refused = true;
   }
 
   /** Takes over a larger limit; one that is not enforced is none. That of a longer window says too little. */
@@ -194,6 +205,7 @@ export class Window {
       mark: mark.acquired + own - mark.flying,
       ends: now + longestBlockMs,
       until: now + Math.min(resetMs, longestBlockMs),
+      said: now + resetMs,
     });
   }
 

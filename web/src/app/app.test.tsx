@@ -107,6 +107,28 @@ describe('a page whose browser somebody else has signed in to', () => {
     expect(screen.getByRole('button', { name: 'Load the page anew' })).toBeTruthy();
   });
 
+  test('who is signed out in another tab is told at once, and goes on once they are back', async () => {
+    const server = signedIn();
+    await open(server, '/budgets');
+    const note = async (person: string | null) => {
+      if (person) localStorage.setItem('signed-in-as', person);
+      else localStorage.removeItem('signed-in-as');
+      globalThis.dispatchEvent(new StorageEvent('storage', { key: 'signed-in-as' }));
+      await settle();
+    };
+    await note(null);
+    expect(screen.getByRole('link', { name: 'Sign in again' })).toBeTruthy();
+    expect(screen.queryByText(/above the list/)).toBeNull();
+    const asked = server.asked.length;
+    await advance(120_000);
+    expect(server.asked.length).toBe(asked);
+    await note(alice.id);
+    expect(screen.queryByRole('link', { name: 'Sign in again' })).toBeNull();
+    await note(null);
+    await note(carol);
+    expect(screen.getByRole('alert').textContent).toContain('Somebody else is signed in');
+  });
+
   test('learns it from the server where no note was left', async () => {
     const server = signedIn();
     await open(server);

@@ -1,10 +1,10 @@
 import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query';
-import { lazy, useEffect, useState, useSyncExternalStore } from 'react';
-import { Link, Redirect, Route, Switch } from 'wouter';
+import { lazy, useEffect, useSyncExternalStore } from 'react';
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import type { Session } from '../api/api';
 import type { Me } from '../api/contract';
 import { asFailure } from '../api/failure';
-import { identityKey } from '../api/identity';
+import { type Holder, identityKey } from '../api/identity';
 import { useApi } from './context';
 import { Header } from './header';
 import { Later } from './later';
@@ -77,17 +77,16 @@ function useSession() {
 }
 
 function SignedIn({ me }: { me: Me }) {
-  const ended = useSessionEnd();
-  const other = useOtherPerson();
+  const holder = useHolder();
   return (
     <>
-      {other && <OtherPerson me={me} />}
-      {ended && !other && <SessionEnded />}
+      {holder === 'other' && <OtherPerson me={me} />}
+      {holder === 'nobody' && <SessionEnded me={me} />}
       <Switch>
         {pagesOf(me).map(({ path, pattern, Content }) => (
           <Route key={path} path={pattern ?? path}>
             <Later>
-              <Content live={!ended && !other} me={me} />
+              <Content live={holder === 'same'} me={me} />
             </Later>
           </Route>
         ))}
@@ -103,16 +102,16 @@ function SignedIn({ me }: { me: Me }) {
 }
 
 // The page stays as it is, so that nothing that was typed is lost.
-function SessionEnded() {
+function SessionEnded({ me }: { me: Me }) {
   const signInURL = useSignInURL();
+  const [path] = useLocation();
+  const kept = pagesOf(me).find((page) => page.path === path)?.kept;
   return (
     <Notice>
       <p>
         Your session has ended. <a href={signInURL}>Sign in again</a> to go on.
       </p>
-      {/* example:begin */}
-      <p>What you typed above the list is kept.</p>
-      {/* example:end */}
+      {kept && <p>{kept}</p>}
     </Notice>
   );
 }
@@ -144,14 +143,14 @@ function NotFound() {
   );
 }
 
-// Whether somebody else holds the session by now. Another tab's note says so at once; who comes back to this tab has the
-// server asked too, for a sign-in that left no note.
-function useOtherPerson(): boolean {
+// Whose session the browser has by now. From the moment on that it is not this person's nothing is asked by itself. Another
+// tab's note says so at once; who comes back to this tab has the server asked too, for what left no note.
+function useHolder(): Holder {
   const api = useApi();
   const { identity } = api;
   useEffect(() => {
     const noted = ({ key }: StorageEvent) => {
-      if (key === identityKey) identity.stillSame();
+      if (key === identityKey) identity.noted();
     };
     const seen = () => {
       if (!document.hidden) api.limits().catch(() => {}); // Where it fails, what is done next says so.
@@ -163,20 +162,7 @@ function useOtherPerson(): boolean {
       document.removeEventListener('visibilitychange', seen);
     };
   }, [api, identity]);
-  return useSyncExternalStore(identity.subscribe, identity.snapshot) === 'other';
-}
-
-// Whether a call was refused because the session is over. From then on nothing is asked by itself.
-function useSessionEnd(): boolean {
-  const api = useApi();
-  const [ended, setEnded] = useState(false);
-  useEffect(() => {
-    api.onSessionEnd = () => setEnded(true);
-    return () => {
-      api.onSessionEnd = () => {};
-    };
-  }, [api]);
-  return ended;
+  return useSyncExternalStore(identity.subscribe, identity.snapshot);
 }
 
 function Offline() {

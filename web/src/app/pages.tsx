@@ -16,11 +16,15 @@ interface AppPage {
   label: string;
   Content: ComponentType<PageProps>;
   adminsOnly?: boolean;
+  /** What of the page outlives a new sign-in, as a sentence. */
+  kept?: string;
 }
 
 /** The pages of who is signed in, in the order of the bar. The first is where they arrive. */
 const pages: readonly AppPage[] = [
-  { path: '/', label: 'Tasks', Content: TasksPage }, // example:line
+  // example:begin
+  { path: '/', label: 'Tasks', Content: TasksPage, kept: 'What you typed above the list is kept.' },
+  // example:end
   { path: '/budgets', label: 'Budgets', Content: lazy(() => import('../budgets/page')) },
   {
     path: '/admin',
