@@ -330,6 +330,25 @@ test('the audit says in words what was changed', async () => {
   expect(item?.textContent).not.toContain('Before');
 });
 
+test.each([
+  [`user/${alice.id}`, `user ${alice.id}`, `?scope=user&id=${alice.id}`],
+  [`organisation/${alice.id}/org`, `organisation ${alice.id} · The organisation`, `?scope=organisation&id=${alice.id}`],
+  ['address/2001:db8::/64/edge', 'address 2001:db8::/64 · The address', '?scope=address&id=2001%3Adb8%3A%3A%2F64'],
+  ['global/global/admin.heapdump', 'everyone together · Heap of the server', '?scope=global&id=global'],
+  ['plan/team/user', 'plan team · All requests', null],
+  ['process', 'process', null],
+])('the audit says what was changed, and leads to it: %s', async (target, words, link) => {
+  const entry = { id: 'x', action: 'something', target, reason: '', actor: person, at: '2026-11-29T09:00:00.000Z' };
+  await open(
+    asRoot().on('GET /api/v1/admin/audit', () =>
+      json({ items: [{ ...entry, before: null, after: null, requestId: 'REQ7' }] }),
+    ),
+    '/admin/audit',
+  );
+  const heading = screen.getByRole('heading', { name: `something ${words}` });
+  expect(heading.querySelector('a')?.getAttribute('href') ?? null).toBe(link && `/admin/people${link}`);
+});
+
 test('a list that cannot be had says so, and is asked for again by hand', async () => {
   const server = asRoot().on('GET /api/v1/admin/audit', () =>
     problem(503, 'UNAVAILABLE', 'Revocations are not known.'),

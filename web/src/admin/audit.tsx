@@ -1,6 +1,7 @@
-import { number } from '../budgets/words';
-import { type AuditEntry, useAdmin } from './api';
-import { Person } from './links';
+import { Link } from 'wouter';
+import { budgetLabelOfOthers, number } from '../budgets/words';
+import { type AuditEntry, explainedScopes, useAdmin } from './api';
+import { explainHref, Person } from './links';
 import { Facts, PagedList, When, whenText } from './list';
 
 /** What administrators did, newest first. */
@@ -24,7 +25,10 @@ function Entry({ entry }: { entry: AuditEntry }) {
   return (
     <>
       <h2 className="record-title">
-        {entry.action} <small className="quiet">{entry.target}</small>
+        {entry.action}{' '}
+        <small className="quiet">
+          <Target of={entry.target} />
+        </small>
       </h2>
       {entry.reason && <p className="words">{entry.reason}</p>}
       <Facts
@@ -36,6 +40,21 @@ function Entry({ entry }: { entry: AuditEntry }) {
           Request: <code>{entry.requestId}</code>,
         }}
       />
+    </>
+  );
+}
+
+// What it was done to: "user/id", "user/id/budget", or a thing of one word. The id of a network has a slash in it.
+function Target({ of }: { of: string }) {
+  const [kind = '', ...rest] = of.split('/');
+  const budget = rest.length > 1 ? rest.pop() : undefined;
+  const id = rest.join('/');
+  const scope = explainedScopes.find((s) => s === kind);
+  const name = id === 'global' ? 'everyone together' : `${kind} ${id}`.trim();
+  return (
+    <>
+      {scope ? <Link href={explainHref(scope, id)}>{name}</Link> : name}
+      {budget && ` · ${budgetLabelOfOthers(budget)}`}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { now } from '../api/clock';
+import { asFailure, type Failure } from '../api/failure';
 import type { Standing } from '../api/ledger';
 import { useApi, useStandings } from '../app/context';
 
@@ -10,6 +11,8 @@ import { useApi, useStandings } from '../app/context';
 const everySecond = 1_000;
 const calmly = 30_000;
 const unattended = 15_000;
+// Soon enough that whoever looks need not wonder whether the server is back, and a fifth of what it is asked when it answers.
+const failed = 5_000;
 // Nobody has touched the page for so long: it is open, and perhaps nobody looks.
 const attentionMs = 120_000;
 const askAgainAfter = 5_000;
@@ -32,9 +35,10 @@ export function useLimits({ live = true, closely = false }: Options = {}) {
     refetchInterval: ({ state }) =>
       pollEvery({
         closely,
-        failing: state.status === 'error' || state.fetchFailureCount > 0,
+        failing: state.status === 'error' ? asFailure(state.error) : null,
         scarce: isScarce(standings),
         unattendedMs: now() - touched.current,
+        at: now(),
       }),
     enabled: live,
   });
@@ -55,15 +59,18 @@ export function useLimits({ live = true, closely = false }: Options = {}) {
 
 interface Circumstances {
   closely: boolean;
-  failing: boolean;
+  /** Why the last asking failed; null where it did not. */
+  failing: Pick<Failure, 'retryAt'> | null;
   scarce: boolean;
   unattendedMs: number;
+  at: number;
 }
 
 /** How long to wait before asking again: briefly only where somebody looks, the server answers, and asking is cheap. */
-export function pollEvery({ closely, failing, scarce, unattendedMs }: Circumstances): number {
-  if (!closely || failing || scarce) return calmly;
-  return unattendedMs < attentionMs ? everySecond : unattended;
+export function pollEvery({ closely, failing, scarce, unattendedMs, at }: Circumstances): number {
+  if (!closely || scarce) return calmly;
+  if (unattendedMs >= attentionMs) return unattended;
+  return failing ? Math.max(failed, (failing.retryAt ?? 0) - at) : everySecond;
 }
 
 // The budget at the door is the one that asking spends. The last fifth of it is left for what somebody does.
