@@ -226,6 +226,7 @@ func TestOverrideFaults(t *testing.T) {
 		{user + "/admin", `{"limit":1,"unlimited":true,"reason":"x"}`, []string{"unlimited"}},
 		{user + "/admin", `{"limit":-1,"reason":"x"}`, []string{"limit"}},
 		{user + "/admin", `{"limit":1025,"reason":"x"}`, []string{"limit"}},
+		{organisation + "/org", `{"limit":5,"refillPerSecond":1000000000001,"reason":"x"}`, []string{"refillPerSecond"}},
 		{user + "/admin", `{"limit":5,"refillPerSecond":5,"reason":"x"}`, []string{"refillPerSecond"}},
 		{user + "/admin", `{"limit":5,"expiresAt":"2020-01-01T00:00:00Z","reason":"x"}`, []string{"expiresAt"}},
 		{user + "/user", `{"limit":1001,"reason":"x"}`, []string{"limit"}},

@@ -200,7 +200,7 @@ func (s *Server) orgSubject(c *call, id uuid.UUID) (*subject, error) {
 func (s *Server) addressSubject(address string) (*subject, error) {
 	key, ok := s.Addresses.Key(address)
 	if !ok {
-		return nil, invalid([]api.FieldError{{Field: "id", Message: "must be an IPv4 or IPv6 address, or the network that it is counted by, its slash escaped as %2F"}})
+		return nil, invalid([]api.FieldError{{Field: "id", Message: "must be an IPv4 or IPv6 address, or the network that it is counted by, such as 2001:db8::/64"}})
 	}
 	return &subject{
 		payer:   payer{address: key},

@@ -62,7 +62,7 @@ func TestOverrideFaultsByTheSettingsOfNow(t *testing.T) {
 		{"admin.threaddump", new(int64(4999)), nil, true, ""},
 		{"admin.threaddump", nil, nil, false, ""},
 		{"user", new(int64(201)), nil, false, "must be at most 200, the limit of edge.caller"},
-		{"user", nil, nil, false, "user cannot be unlimited while edge.caller is 200"},
+		{"user", nil, nil, false, "must be given, and at most 200, the limit of edge.caller"},
 		{"user", new(int64(200)), nil, false, ""},
 		{"gone", new(int64(2)), nil, false, "is ignored: the budget must be a budget of the table"},
 	} {

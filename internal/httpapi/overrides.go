@@ -189,13 +189,35 @@ func (s *Server) checkOverride(budget string, in api.OverridePut) []api.FieldErr
 	if in.Limit != nil {
 		wanted.Limit.N = *in.Limit
 	}
-	if err := s.checkSetting(row, wanted); err != nil {
-		add("limit", err.Error())
+	if fault := s.settingFault(row, wanted); fault.Message != "" {
+		faults = append(faults, fault)
 	}
 	if in.ExpiresAt != nil && !in.ExpiresAt.After(time.Now()) {
 		add("expiresAt", "must be in the future")
 	}
 	return faults
+}
+
+// settingFault says in words that follow the field's name why a budget could not be kept with these numbers; its message is ""
+// if it could.
+func (s *Server) settingFault(row *ratelimit.Budget, wanted ratelimit.Setting) api.FieldError {
+	most := int64(api.MaxLimit)
+	if wanted.Limit.Algorithm == ratelimit.SlidingLog {
+		most = api.MaxSlidingLimit
+	}
+	if wanted.Limit.N > most {
+		return api.FieldError{Field: "limit", Message: fmt.Sprintf("must be at most %d", most)}
+	}
+	if wanted.Limit.Refill > api.MaxLimit {
+		return api.FieldError{Field: "refillPerSecond", Message: fmt.Sprintf("must be at most %d", int64(api.MaxLimit))}
+	}
+	if err := wanted.Limit.Check(); err != nil {
+		return api.FieldError{Field: "limit", Message: "cannot be kept: " + err.Error()}
+	}
+	if err := s.checkSetting(row, wanted); err != nil {
+		return api.FieldError{Field: "limit", Message: err.Error()}
+	}
+	return api.FieldError{}
 }
 
 // merged are all faults, of those of one field the last alone: what the body's own rules say of it needs no second word.
@@ -206,11 +228,8 @@ func merged(faults, own []api.FieldError) []api.FieldError {
 	return append(other, own...)
 }
 
-// checkSetting says why a budget could not be kept with these numbers.
+// checkSetting says of numbers that make a limit why the budget could not be kept with them.
 func (s *Server) checkSetting(row *ratelimit.Budget, wanted ratelimit.Setting) error {
-	if err := wanted.Limit.Check(); err != nil {
-		return err
-	}
 	if row.TooSmallAt(wanted) {
 		return fmt.Errorf("must be at least %d, which one request may use: below that none is let through; 0 denies everything, and enforce false only counts", row.MaxCost)
 	}
@@ -224,7 +243,7 @@ func (s *Server) underEdge(budget string, wanted ratelimit.Setting) error {
 		return nil
 	}
 	if wanted.Unlimited {
-		return fmt.Errorf("user cannot be unlimited while %s is %d: set a limit up to that", edge.Name, edge.Limit.N)
+		return fmt.Errorf("must be given, and at most %d, the limit of %s: more would be promised than is kept", edge.Limit.N, edge.Name)
 	}
 	if wanted.Limit.N > edge.Limit.N {
 		return fmt.Errorf("must be at most %d, the limit of %s", edge.Limit.N, edge.Name)

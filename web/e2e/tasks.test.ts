@@ -100,9 +100,11 @@ describe('tasks', () => {
     await page.keyboard.press('Enter');
     await page.getByLabel('Tags').fill(`#${'x'.repeat(40)}`);
     await page.getByRole('button', { name: 'Save the task' }).click();
-    const alert = page.locator('.card').getByRole('alert');
-    await alert.waitFor();
-    expect(await alert.textContent()).toMatch(/tags\[0\].*Request [A-Z0-9]+/);
+    const card = page.locator('.card');
+    await card.getByRole('alert').waitFor();
+    expect(await card.getByRole('alert').textContent()).toMatch(/put right first.*Request [A-Z0-9]+/);
+    expect(await card.getByLabel('Tags').getAttribute('aria-invalid')).toBe('true');
+    await card.getByText(/^Tags, no. 1 must have at most 32 characters/).waitFor();
   });
 });
 

@@ -8,7 +8,7 @@ test('an envelope becomes a failure with all that it says', async () => {
   });
   const failure = failureOf(response, await response.json(), 1000);
   expect(failure).toMatchObject({
-    message: 'Some fields break a rule.',
+    message: 'Something is to be put right first.',
     code: 'VALIDATION_FAILED',
     status: 422,
     requestId: 'REQ123',

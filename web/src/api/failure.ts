@@ -17,7 +17,7 @@ interface Facts {
   cause?: unknown;
 }
 
-/** A call that did not succeed. Its message is a sentence to show. */
+/** A call that did not succeed. Its message is a sentence to show, in this page's words or the server's. */
 export class Failure extends Error {
   readonly code: FailureCode;
   /** The HTTP status; 0 without an answer. */
@@ -43,7 +43,37 @@ export class Failure extends Error {
     this.retryAt = facts.retryAt ?? null;
     this.local = facts.local ?? false;
   }
+
+  /** Whether the same call may succeed another time: not where what was sent is at fault, or who sent it. */
+  get mayPass(): boolean {
+    if (this.code === 'RATE_LIMIT_EXCEEDED') return this.retryAt !== null;
+    if (this.status === 0) return this.code !== 'OTHER_PERSON';
+    return this.status >= 500 || passing.includes(this.status);
+  }
 }
+
+// A body that was slow, something that is at work already, too many calls.
+const passing: readonly number[] = [408, 409, 429];
+
+const otherVersion = 'The server does not take what this page sends: it may be of another version. Load the page anew.';
+
+// What the server's sentence would not tell people, since it is for who writes a client.
+const inOwnWords: Partial<Record<FailureCode, string>> = {
+  AUTH_FAILED: 'Your session has ended.',
+  FORBIDDEN:
+    'This is not yours to do. What somebody may do is read when they sign in: sign in anew if that has changed.',
+  NOT_FOUND: 'This is not there, or no longer.',
+  CONFLICT: 'The same is being done at this moment. Try again to see what has come of it.',
+  VALIDATION_FAILED: 'Something is to be put right first.',
+  REQUEST_TIMEOUT: 'It took too long to send.',
+  PAYLOAD_TOO_LARGE: 'This is more than can be sent at once.',
+  UPSTREAM_FAILED: 'A service that this needs gave no usable answer.',
+  BAD_REQUEST: otherVersion,
+  INVALID_JSON: otherVersion,
+  METHOD_NOT_ALLOWED: otherVersion,
+  UNSUPPORTED_MEDIA_TYPE: otherVersion,
+  IDEMPOTENCY_KEY_REUSED: otherVersion,
+};
 
 /** Reads an answer that is no success. at is when it arrived. */
 export function failureOf(response: Response, body: unknown, at: number): Failure {
@@ -55,7 +85,7 @@ export function failureOf(response: Response, body: unknown, at: number): Failur
       retryAt: retryHeader(response, at),
     });
   }
-  return new Failure(body.detail, {
+  return new Failure(inOwnWords[body.code] ?? body.detail, {
     code: body.code,
     status: body.status,
     requestId: body.requestId,

@@ -4,7 +4,7 @@ import { render, screen } from '@testing-library/react';
 import { describe, expect, test, vi } from 'vitest';
 import { now } from '../api/clock';
 import type { Problem } from '../api/contract';
-import { Failure, failureOf, networkFailure } from '../api/failure';
+import { Failure, failureOf, networkFailure, otherPerson } from '../api/failure';
 import { problem, refusal } from '../testing/fakeserver';
 import { advance, click, stopClock } from '../testing/page';
 import { FailureNotice } from './notice';
@@ -14,6 +14,8 @@ stopClock();
 const contract = JSON.parse(readFileSync(`${process.cwd()}/../api/spec/openapi.json`, 'utf8'));
 const codes: Problem['code'][] = contract.components.schemas.Problem.properties.code.enum;
 const calm: Problem['code'][] = ['RATE_LIMIT_EXCEEDED', 'AUTH_FAILED'];
+// What the server says of these is for whoever looks at a page too.
+const forPeople: Problem['code'][] = ['INTERNAL', 'UNAVAILABLE', 'LIMITER_UNAVAILABLE'];
 
 async function heard(response: Response): Promise<Failure> {
   return failureOf(response, await response.json(), now());
@@ -22,16 +24,37 @@ async function heard(response: Response): Promise<Failure> {
 describe('every code of the contract', () => {
   test('is known to this test', () => expect(codes.length).toBeGreaterThan(10));
 
-  test.each(codes.filter((code) => !calm.includes(code)))(
-    '%s is told in the server’s words, with the request’s id',
-    async (code) => {
-      render(<FailureNotice failure={await heard(problem(400, code, `What ${code} says.`))} />);
-      const alert = screen.getByRole('alert');
-      expect(alert.textContent).toContain(`What ${code} says.`);
-      expect(alert.textContent).toContain('Request REQ123');
-      expect(screen.queryByRole('button')).toBeNull();
-    },
-  );
+  test.each(codes.filter((code) => !calm.includes(code)))('%s is told with the request’s id', async (code) => {
+    render(<FailureNotice failure={await heard(problem(400, code, `What ${code} says.`))} />);
+    const alert = screen.getByRole('alert');
+    const inServersWords = alert.textContent?.includes(`What ${code} says.`);
+    expect(inServersWords).toBe(forPeople.includes(code));
+    expect(alert.textContent).toContain('Request REQ123');
+    expect(screen.queryByRole('button')).toBeNull();
+  });
+});
+
+test.each<[number, Problem['code'], boolean]>([
+  [400, 'INVALID_JSON', false],
+  [403, 'FORBIDDEN', false],
+  [404, 'NOT_FOUND', false],
+  [408, 'REQUEST_TIMEOUT', true],
+  [409, 'CONFLICT', true],
+  [422, 'VALIDATION_FAILED', false],
+  [429, 'RATE_LIMIT_EXCEEDED', false], // Without a time, no wait helps.
+  [500, 'INTERNAL', true],
+  [503, 'UNAVAILABLE', true],
+])('after a %d %s to try again is offered only where it may help', async (status, code, offered) => {
+  render(<FailureNotice failure={await heard(problem(status, code, 'No.'))} onRetry={() => {}} />);
+  expect(screen.queryByRole('button', { name: 'Try again' }) !== null).toBe(offered);
+});
+
+test.each([
+  ['another person’s session', otherPerson(), false],
+  ['no answer', networkFailure(new TypeError()), true],
+])('after %s too', (_, failure, offered) => {
+  render(<FailureNotice failure={failure} onRetry={() => {}} />);
+  expect(screen.queryByRole('button', { name: 'Try again' }) !== null).toBe(offered);
 });
 
 test('the end of a session is the way back in', async () => {
@@ -49,8 +72,8 @@ test('fields at fault are named one by one', async () => {
   ];
   render(<FailureNotice failure={await heard(problem(422, 'VALIDATION_FAILED', 'Some fields.', { fields }))} />);
   expect(screen.getAllByRole('listitem').map((item) => item.textContent)).toEqual([
-    'title must not be empty',
-    'tags[2] is too long',
+    'Title must not be empty',
+    'Tags, no. 3 is too long',
   ]);
 });
 

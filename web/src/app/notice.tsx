@@ -7,17 +7,9 @@ import { useSecondsUntil, wait } from './time';
 type Tone = 'wait' | 'fault' | 'plain';
 
 /** A calm box beside what it is about. */
-export function Notice({
-  tone = 'plain',
-  id,
-  children,
-}: {
-  tone?: Tone;
-  id?: string | undefined;
-  children: ReactNode;
-}) {
+export function Notice({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
   return (
-    <div id={id} className="notice" data-tone={tone} role={tone === 'fault' ? 'alert' : 'status'}>
+    <div className="notice" data-tone={tone} role={tone === 'fault' ? 'alert' : 'status'}>
       {children}
     </div>
   );
@@ -25,35 +17,45 @@ export function Notice({
 
 interface Props {
   failure: Failure;
-  /** What a button tries again, where none is there already. */
+  /** What a button tries again, where none is there already. It is offered only where that may help. */
   onRetry?: () => void;
-  /** For the fields at fault to name as what describes them. */
-  id?: string;
+  /** Which fields' faults are shown beside the fields themselves. */
+  beside?: (field: string) => boolean;
 }
 
 /** What went wrong, with the fields at fault, the wait if there is one, and the request's id. */
-export function FailureNotice({ failure, onRetry, id }: Props) {
+export function FailureNotice({ failure, onRetry, beside = () => false }: Props) {
   const signInURL = useSignInURL();
-  if (failure.code === 'RATE_LIMIT_EXCEEDED') return <Refusal failure={failure} onRetry={onRetry} />;
+  const retry = failure.mayPass ? onRetry : undefined;
+  if (failure.code === 'RATE_LIMIT_EXCEEDED') return <Refusal failure={failure} onRetry={retry} />;
+  const fields = failure.fields.filter(({ field }) => !beside(field));
   return (
-    <Notice tone="fault" id={id}>
-      <p>{failure.code === 'AUTH_FAILED' ? 'Your session has ended.' : failure.message}</p>
-      {failure.fields.length > 0 && (
+    <Notice tone="fault">
+      <p>{failure.message}</p>
+      {fields.length > 0 && (
         <ul>
-          {failure.fields.map(({ field, message }) => (
+          {fields.map(({ field, message }) => (
             <li key={field + message}>
-              {field && <b>{field}</b>} {message}
+              {field && <b>{fieldLabel(field)}</b>} {message}
             </li>
           ))}
         </ul>
       )}
       <div className="row">
         {failure.code === 'AUTH_FAILED' && <a href={signInURL}>Sign in again</a>}
-        {onRetry ? <RetryButton retryAt={failure.retryAt} onRetry={onRetry} /> : <Advice retryAt={failure.retryAt} />}
+        {retry ? <RetryButton retryAt={failure.retryAt} onRetry={retry} /> : <Advice retryAt={failure.retryAt} />}
         <RequestId id={failure.requestId} />
       </div>
     </Notice>
   );
+}
+
+/** The path of a field as people read it: dueAt is "Due at", tags[2] is "Tags, no. 3". */
+export function fieldLabel(path: string): string {
+  const words = path
+    .replace(/\[(\d+)\]/g, (_, index) => `, no. ${Number(index) + 1}`)
+    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 interface QueryProps {

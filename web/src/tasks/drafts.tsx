@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Action } from '../api/action';
 import { asFailure, type Failure } from '../api/failure';
 import { useBlock } from '../app/context';
@@ -9,11 +9,16 @@ import { useTasksApi } from './api';
 import { addTask } from './cache';
 import type { Draft, ParseResult } from './contract';
 import { createBody, type Entry, entryOf } from './entry';
-import { TaskFields } from './fields';
-import { pieces } from './spans';
+import { TaskFields, taskField } from './fields';
+import { pieces, textOf } from './spans';
 
 interface Props {
   result: ParseResult & { source: string };
+  /** Whether they are being saved, which the text above them must wait for. */
+  busy: boolean;
+  onBusy: (busy: boolean) => void;
+  /** Is told what of the text is not saved yet, each time that a draft is. */
+  onProgress: (left: string) => void;
   onSaved: () => void;
   onCancel: () => void;
 }
@@ -27,8 +32,9 @@ interface Item {
 }
 
 /** What was understood, to be put right before it is saved. */
-export function Drafts({ result, onSaved, onCancel }: Props) {
-  const { items, setItems, save, busy } = useDrafts(result.drafts, onSaved);
+export function Drafts(props: Props) {
+  const { result, busy, onCancel } = props;
+  const { items, setItems, save } = useDrafts(props);
   const block = useBlock('tasks.create');
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -72,33 +78,40 @@ function saveLabel(count: number): string {
   return count === 1 ? 'Save the task' : `Save ${count} tasks`;
 }
 
-// One draft after the other: a refusal stops the rest, and what is saved leaves the form at once, so that saving again
-// never makes a task twice.
-function useDrafts(drafts: readonly Draft[], onSaved: () => void) {
+// One draft after the other: a refusal stops the rest, and what is saved leaves the form and the text above it, so that
+// neither saving nor reading again makes a task twice. The last goes first: the list has the newest on top, and so it has
+// them in the order in which they were written.
+function useDrafts({ result: { source, drafts }, onBusy, onProgress, onSaved }: Props) {
   const api = useTasksApi();
   const client = useQueryClient();
   const [items, setItems] = useState(() =>
     drafts.map<Item>((draft, number) => ({ number, entry: entryOf(draft), action: new Action(), failure: null })),
   );
-  const [busy, setBusy] = useState(false);
   const save = async () => {
-    setBusy(true);
+    onBusy(true);
     let left = items.map((item) => ({ ...item, failure: null as Failure | null }));
-    for (const item of left) {
+    for (const item of left.toReversed()) {
       try {
         addTask(client, await api.create(item.action, createBody(item.entry)));
-        left = left.filter((i) => i !== item);
+        left = left.filter((i) => i.number !== item.number);
+        onProgress(
+          textOf(
+            source,
+            drafts,
+            left.map(({ number }) => number),
+          ),
+        );
       } catch (thrown) {
         const failure = asFailure(thrown);
-        left = left.map((i) => (i === item ? { ...item, failure } : i));
+        left = left.map((i) => (i.number === item.number ? { ...item, failure } : i));
         if (failure.code !== 'VALIDATION_FAILED') break;
       }
     }
-    setBusy(false);
+    onBusy(false);
     setItems(left);
     if (left.length === 0) onSaved();
   };
-  return { items, setItems, save, busy };
+  return { items, setItems, save };
 }
 
 function DraftCard({
@@ -110,11 +123,10 @@ function DraftCard({
   onChange: (entry: Entry) => void;
   onRemove?: () => void;
 }) {
-  const noticeId = useId();
   return (
     <li className="card">
-      <TaskFields entry={item.entry} onChange={onChange} faults={item.failure?.fields ?? []} describedBy={noticeId} />
-      {item.failure && <FailureNotice failure={item.failure} id={noticeId} />}
+      <TaskFields entry={item.entry} onChange={onChange} faults={item.failure?.fields ?? []} />
+      {item.failure && <FailureNotice failure={item.failure} beside={(field) => taskField(field) !== undefined} />}
       {onRemove && (
         <button type="button" className="button quiet small" onClick={onRemove}>
           Leave this one out

@@ -51,10 +51,13 @@ test('a text is turned into drafts, one is put right, and they are saved', async
   await click('button', 'Save 2 tasks');
   const created = server.asked.filter(({ what }) => what === 'POST /api/v1/tasks').map(({ body }) => body);
   expect(created).toMatchObject([
-    { title: 'Buy oat milk', tags: ['home'] },
     { title: 'Call Ann', priority: 'high' },
+    { title: 'Buy oat milk', tags: ['home'] },
   ]);
-  expect(screen.getByLabelText('Buy oat milk')).toBeTruthy();
+  expect(screen.getAllByRole('checkbox').map((box) => box.closest('li')?.textContent)).toEqual([
+    expect.stringContaining('Buy oat milk'),
+    expect.stringContaining('Call Ann'),
+  ]);
   expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', '');
 });
 
@@ -86,13 +89,48 @@ test('drafts that could not be saved are kept, and none is saved twice', async (
   await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
   await click('button', 'Turn into tasks');
   await click('button', 'Save 2 tasks');
-  expect(screen.getByLabelText('Title')).toHaveProperty('value', 'Call Ann');
+  expect(screen.getByLabelText('Title')).toHaveProperty('value', 'Buy milk');
   await advance(1000);
   await click('button', 'Save the task');
   const titles = server.asked
     .filter(({ what }) => what === 'POST /api/v1/tasks')
     .map(({ body }) => (body as { title: string }).title);
-  expect(titles).toEqual(['Buy milk', 'Call Ann', 'Call Ann']);
+  expect(titles).toEqual(['Call Ann', 'Buy milk', 'Buy milk']);
+});
+
+test('after a save in part the text is what is not saved yet, with what was typed since, so that it is read once', async () => {
+  let tries = 0;
+  const server = signedIn()
+    .on('POST /api/v1/tasks/parse', () => json(parsed))
+    .on('POST /api/v1/tasks', (_, body) =>
+      ++tries === 2 ? refusal('tasks.write', 1000) : json(task((body as { title: string }).title), 201),
+    );
+  await open(server);
+  await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+  await click('button', 'Turn into tasks');
+  await write('What is to be done?', 'Buy milk #home\nCall Ann !high\nRest');
+  await click('button', 'Save 2 tasks');
+  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', 'Buy milk #home\nRest');
+  await click('button', 'Back to the text');
+  await advance(1000);
+  await click('button', 'Turn into tasks');
+  expect(server.asked.at(-1)?.body).toMatchObject({ text: 'Buy milk #home\nRest' });
+});
+
+test('what is saved after the page was left is not in the text of who comes back', async () => {
+  let answer = () => {};
+  const server = signedInWith()
+    .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
+    .on('POST /api/v1/tasks', () => new Promise((resolve) => (answer = () => resolve(json(task('Buy milk'), 201)))));
+  await open(server);
+  await write('What is to be done?', 'Buy milk #home');
+  await click('button', 'Turn into tasks');
+  await click('button', 'Save the task');
+  await click('link', 'Budgets');
+  answer();
+  await settle();
+  await click('link', 'Tasks');
+  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', '');
 });
 
 test('a save without an answer is sent again with the same key, and makes no task twice', async () => {
@@ -120,6 +158,7 @@ test('the end of a session leaves the page and what was typed, and nothing is as
   await write('What is to be done?', 'Buy milk');
   await click('button', 'Turn into tasks');
   expect(screen.getAllByRole('link', { name: 'Sign in again' }).length).toBeGreaterThan(0);
+  expect(screen.getByText('What you typed above the list is kept.')).toBeTruthy();
   expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', 'Buy milk');
   const asked = server.asked.length;
   await advance(120_000);
@@ -182,6 +221,10 @@ test('while drafts are saved they cannot be changed, and what is typed meanwhile
   await click('button', 'Save the task');
   expect(screen.getByLabelText('Title').closest('fieldset')).toHaveProperty('disabled', true);
   expect(screen.getByRole('button', { name: 'Back to the text' })).toHaveProperty('disabled', true);
+  expect(screen.getByRole('button', { name: 'Turn into tasks' })).toHaveProperty('disabled', true);
+  fireEvent.keyDown(screen.getByLabelText('What is to be done?'), { key: 'Enter' });
+  await settle();
+  expect(server.count('POST /api/v1/tasks/parse')).toBe(1);
   await write('What is to be done?', 'Buy milk #home\nCall Ann');
   answer();
   await settle();

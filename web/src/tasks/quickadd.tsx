@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { type Dispatch, type KeyboardEvent, type SetStateAction, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, useRef, useState } from 'react';
 import { Action } from '../api/action';
 import { asFailure } from '../api/failure';
 import { useApi, useBlock } from '../app/context';
@@ -26,29 +26,46 @@ export function QuickAdd() {
       return { ...(await api.parse(action, source, timeZone())), source };
     },
   });
-  const saved = () => {
-    const source = reading.data?.source ?? '';
+  const [saving, setSaving] = useState(false);
+  const unsaved = useRef('');
+  const progressed = (left: string) => {
+    const before = unsaved.current;
+    setText((now) => (now.startsWith(before) ? left + now.slice(before.length) : now)); // What was typed since stays.
+    unsaved.current = left;
+  };
+  const close = () => {
     reading.reset();
-    setText((now) => (now.startsWith(source) ? now.slice(source.length).trimStart() : now)); // What was typed since stays.
     input.current?.focus();
   };
-  const cancelled = () => {
-    reading.reset();
-    input.current?.focus();
+  const saved = () => {
+    setText((now) => now.trimStart());
+    close();
   };
   return (
     <section className="quick-add" aria-label="Quick add">
       <TextForm
         text={text}
-        onText={setText}
+        onText={(typed) => setText(() => typed)}
         input={input}
         busy={reading.isPending}
-        onSubmit={() => reading.mutate(text)}
+        held={saving}
+        onSubmit={() => {
+          unsaved.current = text;
+          reading.mutate(text);
+        }}
       />
       {reading.error && <FailureNotice failure={asFailure(reading.error)} />}
       {reading.data?.drafts.length === 0 && <Notice>No task was found in that text.</Notice>}
       {reading.data && reading.data.drafts.length > 0 && (
-        <Drafts key={reading.submittedAt} result={reading.data} onSaved={saved} onCancel={cancelled} />
+        <Drafts
+          key={reading.submittedAt}
+          result={reading.data}
+          busy={saving}
+          onBusy={setSaving}
+          onProgress={progressed}
+          onSaved={saved}
+          onCancel={close}
+        />
       )}
     </section>
   );
@@ -59,12 +76,14 @@ interface FormProps {
   onText: (text: string) => void;
   input: React.RefObject<HTMLTextAreaElement | null>;
   busy: boolean;
+  /** Whether drafts are being saved, which another reading would take away. */
+  held: boolean;
   onSubmit: () => void;
 }
 
-function TextForm({ text, onText, input, busy, onSubmit }: FormProps) {
+function TextForm({ text, onText, input, busy, held, onSubmit }: FormProps) {
   const block = useBlock('tasks.parse');
-  const ready = text.trim() !== '' && !busy && !block;
+  const ready = text.trim() !== '' && !busy && !held && !block;
   const submitOnEnter = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
@@ -101,10 +120,16 @@ function TextForm({ text, onText, input, busy, onSubmit }: FormProps) {
   );
 }
 
-function useKeptText(): [string, Dispatch<SetStateAction<string>>] {
+// A change is kept at once, so that one which comes when somebody has left for another page is not lost.
+function useKeptText(): [string, (change: (text: string) => string) => void] {
   const { identity } = useApi();
   const [key] = useState(() => `${kept} ${identity.whose()}`);
   const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '');
-  useEffect(() => sessionStorage.setItem(key, text), [key, text]);
-  return [text, setText];
+  const latest = useRef(text);
+  const change = (changed: (text: string) => string) => {
+    latest.current = changed(latest.current);
+    sessionStorage.setItem(key, latest.current);
+    setText(latest.current);
+  };
+  return [text, change];
 }

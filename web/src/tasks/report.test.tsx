@@ -68,6 +68,8 @@ test('a report of a task that is gone says why, with the request’s id', async 
   await ask();
   await write('What is wrong with it?', reason);
   await click('button', 'Send the report');
-  expect(within(screen.getByRole('dialog')).getByRole('alert').textContent).toContain('There is no such task.');
+  expect(within(screen.getByRole('dialog')).getByRole('alert').textContent).toContain(
+    'This is not there, or no longer.',
+  );
   expect(within(screen.getByRole('dialog')).getByText('REQ123')).toBeTruthy();
 });

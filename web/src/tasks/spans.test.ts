@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import { pieces } from './spans';
+import { describe, expect, test } from 'vitest';
+import { localInput } from '../app/time';
+import type { Draft } from './contract';
+import { pieces, textOf } from './spans';
 
 const span = (start: number, end: number, kind: string) => ({ start, end, kind });
 
@@ -25,4 +27,26 @@ test.each([
   const cut = pieces('abcd', [{ spans }]);
   expect(cut.map((piece) => piece.text).join('')).toBe('abcd');
   expect(cut.filter((piece) => piece.kind !== null)).toHaveLength(1);
+});
+
+describe('the text of some drafts', () => {
+  const draft = (title: string, more: Partial<Draft> = {}): Draft => {
+    return { title, notes: '', dueAt: null, priority: 'none', tags: [], spans: [], ...more };
+  };
+
+  test('is their lines, where each has one', () => {
+    const drafts = [draft('Buy milk'), draft('Call Ann'), draft('Rest')];
+    expect(textOf('- Buy milk #home\n\nCall Ann !high\nRest', drafts, [0, 2])).toBe('- Buy milk #home\nRest');
+  });
+
+  test('is what was understood, where they share lines', () => {
+    const dueAt = '2026-12-04T08:30:00.000Z';
+    const drafts = [
+      draft('Buy milk'),
+      draft('Call Ann', { dueAt, priority: 'high', tags: ['a', 'b'], notes: 'At home\nor at work' }),
+    ];
+    expect(textOf('Buy milk; call Ann', drafts, [1])).toBe(
+      `Call Ann ${localInput(dueAt).replace('T', ' ')} #a #b !high\n  At home\n  or at work`,
+    );
+  });
 });

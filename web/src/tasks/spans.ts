@@ -1,3 +1,4 @@
+import { localInput } from '../app/time';
 import type { Draft } from './contract';
 
 /** A piece of a text, and what it was understood as; kind is null for the rest. */
@@ -20,4 +21,27 @@ export function pieces(text: string, drafts: readonly Pick<Draft, 'spans'>[]): P
   }
   if (at < text.length) found.push({ text: text.slice(at), start: at, kind: null });
   return found;
+}
+
+/**
+ * What to write for some of the drafts of a text, by their numbers, so that reading it gives them and no others: their lines, where
+ * each draft has one of its own; else what was understood, in words that are understood again.
+ */
+export function textOf(text: string, drafts: readonly Draft[], numbers: readonly number[]): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  const words = lines.length === drafts.length ? lines : drafts.map(wordsOf);
+  return numbers.map((number) => words[number]).join('\n');
+}
+
+function wordsOf({ title, dueAt, priority, tags, notes }: Draft): string {
+  const due = localInput(dueAt).replace('T', ' ');
+  const marks = [...tags.map((tag) => `#${tag}`), ...(priority === 'none' ? [] : [`!${priority}`])];
+  const line = [title, due, ...marks].filter(Boolean).join(' ');
+  return [
+    line,
+    ...notes
+      .split('\n')
+      .filter(Boolean)
+      .map((note) => `  ${note}`),
+  ].join('\n');
 }

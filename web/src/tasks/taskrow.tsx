@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { lazy, useId, useLayoutEffect, useRef, useState } from 'react';
+import { lazy, useLayoutEffect, useRef, useState } from 'react';
 import { asFailure, type Failure } from '../api/failure';
 import { useBlock } from '../app/context';
 import { LaterPart } from '../app/later';
@@ -9,7 +9,7 @@ import { useTasksApi } from './api';
 import { changeTask, expectChange, replaceTask } from './cache';
 import type { Task } from './contract';
 import { dueLabel, type Entry, entryOf, updateBody } from './entry';
-import { TaskFields } from './fields';
+import { TaskFields, taskField } from './fields';
 import { Icon } from './icon';
 
 const ReportDialog = lazy(() => import('./reportdialog'));
@@ -31,7 +31,7 @@ export function TaskRow({ task, failure, restored, onDelete }: Props) {
   const toggle = useToggle(task);
   const block = useBlock('tasks.update');
   if (editing) return <Editor task={task} onClose={() => setEditing(false)} />;
-  const fault = toggle.error ? asFailure(toggle.error) : failure;
+  const fault = toggle.error && !block ? asFailure(toggle.error) : failure; // While all boxes wait, the list says why.
   return (
     <li className="task" data-done={task.done}>
       <div className="task-line">
@@ -160,7 +160,6 @@ function Editor({ task, onClose }: { task: Task; onClose: () => void }) {
     },
   });
   const failure = save.error ? asFailure(save.error) : null;
-  const noticeId = useId();
   return (
     <li className="task card">
       <form
@@ -171,8 +170,8 @@ function Editor({ task, onClose }: { task: Task; onClose: () => void }) {
           if (!save.isPending && !block) save.mutate();
         }}
       >
-        <TaskFields entry={entry} onChange={setEntry} faults={failure?.fields ?? []} describedBy={noticeId} autoFocus />
-        {failure && <FailureNotice failure={failure} id={noticeId} />}
+        <TaskFields entry={entry} onChange={setEntry} faults={failure?.fields ?? []} autoFocus />
+        {failure && <FailureNotice failure={failure} beside={(field) => taskField(field) !== undefined} />}
         <div className="row end">
           <button type="button" className="button" onClick={onClose}>
             Cancel

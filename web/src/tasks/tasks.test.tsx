@@ -130,8 +130,9 @@ describe('editing', () => {
     await click('button', 'Save');
     const tags = screen.getByLabelText('Tags');
     expect(tags.getAttribute('aria-invalid')).toBe('true');
-    expect(tags.getAttribute('aria-describedby')).toBe(screen.getByRole('alert').id);
-    expect(screen.getByRole('alert').textContent).toContain('must have at most 32 characters');
+    const said = document.getElementById(tags.getAttribute('aria-describedby') ?? '')?.textContent;
+    expect(said).toBe('Tags, no. 1 must have at most 32 characters.');
+    expect(screen.getByRole('alert').textContent).toBe('Something is to be put right first.Request REQ123');
   });
 
   test('is left with Escape', async () => {
@@ -194,8 +195,24 @@ describe('deleting', () => {
     await click('button', /^Delete/);
     await advance(5100);
     expect(screen.getByRole('checkbox', { name: notes.title })).toBeTruthy();
-    expect(screen.getByText('Changing tasks', { selector: '.notice b' })).toBeTruthy();
+    const row = screen.getByRole('checkbox', { name: notes.title }).closest('li');
+    expect(row?.querySelector('.notice')?.textContent).toContain('Changing tasks');
   });
+});
+
+test('boxes that cannot be ticked for a while say why and until when, once for the list', async () => {
+  const server = signedInWith(notes, task('Another one')).on(`PATCH ${path}`, () => refusal('tasks.write', 9000));
+  await open(server);
+  expect(screen.queryByText(/nothing can be ticked/)).toBeNull();
+  await click('checkbox', notes.title);
+  for (const box of screen.getAllByRole('checkbox')) expect(box).toHaveProperty('disabled', true);
+  const said = screen.getByText(/nothing can be ticked/);
+  expect(said.textContent).toContain('The budget Changing tasks is spent for now');
+  expect(said.textContent).toContain('Try again in 9 s.');
+  expect(screen.queryByText(/Nothing was lost/)).toBeNull();
+  await advance(9010);
+  expect(screen.queryByText(/nothing can be ticked/)).toBeNull();
+  for (const box of screen.getAllByRole('checkbox')) expect(box).toHaveProperty('disabled', false);
 });
 
 test('a long list comes page by page', async () => {

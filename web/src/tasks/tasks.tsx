@@ -1,8 +1,9 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { type RefObject, useLayoutEffect, useRef, useState } from 'react';
 import { useBlock } from '../app/context';
-import { QueryNotice } from '../app/notice';
+import { Countdown, Notice, QueryNotice } from '../app/notice';
 import { useSecondsUntil, wait } from '../app/time';
+import { budgetLabel } from '../budgets/words';
 import { type TaskFilter, useTasksApi } from './api';
 import type { Task } from './contract';
 import { Export } from './export';
@@ -64,6 +65,7 @@ function List({ filter }: { filter: TaskFilter }) {
       {query.isSuccess && tasks.length === 0 && (
         <p className="empty">{filters.find((f) => f.filter === filter)?.empty}</p>
       )}
+      {tasks.length > 0 && <HeldBack />}
       {tasks.length > 0 && (
         <ul ref={list} className="task-list" tabIndex={-1} aria-label="Tasks">
           {tasks.map((task) => (
@@ -80,6 +82,20 @@ function List({ filter }: { filter: TaskFilter }) {
       )}
       {query.hasNextPage && <MoreButton busy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()} />}
     </>
+  );
+}
+
+// Why the boxes cannot be ticked, once for all of them.
+function HeldBack() {
+  const block = useBlock('tasks.update');
+  if (!block) return null;
+  return (
+    <Notice tone="wait">
+      <p>
+        The budget <b>{budgetLabel(block.budget)}</b> is spent for now, so nothing can be ticked or saved.{' '}
+        <Countdown seconds={block.seconds} />
+      </p>
+    </Notice>
   );
 }
 
