@@ -79,22 +79,10 @@ func closedInMemory(rows []budgetfile.Row) error {
 
 // apart says which budgets that are decided together would be counted in different stores.
 func apart(rows []budgetfile.Row, routes []api.Route) error {
-	places := make(map[string]api.Place, len(rows))
-	for _, r := range rows {
-		places[r.Name] = r.Place
-	}
 	var faults []error
-	said := map[string]bool{}
-	for _, route := range routes {
-		for _, name := range route.Charges() {
-			first := route.Charges()[0]
-			if places[name] == places[first] || said[first+name] {
-				continue
-			}
-			said[first+name] = true
-			faults = append(faults, fmt.Errorf("%s and %s are decided together, by %s, and would be counted in %s and %s: set REDIS_URL, or onFailure to local or open for both",
-				first, name, route.ID, places[first], places[name]))
-		}
+	for route, pair := range budgetfile.Apart(rows, routes) {
+		faults = append(faults, fmt.Errorf("%s and %s are decided together, by %s, and would be counted in %s and %s: set REDIS_URL, or onFailure to local or open for both",
+			pair[0].Name, pair[1].Name, route, pair[0].Place, pair[1].Place))
 	}
 	return errors.Join(faults...)
 }

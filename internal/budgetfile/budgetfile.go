@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -220,24 +221,35 @@ func set[T any](to, from *T) {
 
 // together faults routes whose budgets would be counted in different stores: a route's budgets are one decision.
 func together(rows []Row, routes []api.Route) []error {
-	place := map[string]api.Place{}
-	for _, r := range rows {
-		place[r.Name] = r.Place
-	}
 	var faults []error
-	said := map[string]bool{}
-	for _, route := range routes {
-		for _, name := range route.Charges() {
-			first := route.Charges()[0]
-			if place[name] == place[first] || said[first+name] {
-				continue
-			}
-			said[first+name] = true
-			faults = append(faults, fmt.Errorf("%s and %s are decided together, by %s, so they need one store: not %s and %s",
-				first, name, route.ID, place[first], place[name]))
-		}
+	for route, pair := range Apart(rows, routes) {
+		faults = append(faults, fmt.Errorf("%s and %s are decided together, by %s, so they need one store: not %s and %s",
+			pair[0].Name, pair[1].Name, route, pair[0].Place, pair[1].Place))
 	}
 	return faults
+}
+
+// Apart goes through the pairs of budgets that a route, named by its id, charges in one decision, and whose places are not the
+// same; through each pair once.
+func Apart(rows []Row, routes []api.Route) iter.Seq2[string, [2]Row] {
+	return func(yield func(string, [2]Row) bool) {
+		named, said := make(map[string]Row, len(rows)), map[string]bool{}
+		for _, r := range rows {
+			named[r.Name] = r
+		}
+		for _, route := range routes {
+			for _, name := range route.Charges() {
+				first := route.Charges()[0]
+				if named[name].Place == named[first].Place || said[first+" "+name] {
+					continue
+				}
+				said[first+" "+name] = true
+				if !yield(route.ID, [2]Row{named[first], named[name]}) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // underEdge holds user under what the edge lets one person through to: more would be promised than is kept.
