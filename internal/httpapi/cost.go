@@ -13,12 +13,14 @@ type Meter func(*http.Request) int64
 // Meters are the other half of the metered budgets in the contract: what each costs, by the budget's name.
 type Meters map[string]Meter
 
-// MaxCost is the most that one request can cost the budget: what its limit must be at least.
+// MaxCost is the most that one request can cost the budget: what its limit must be at least. A metered budget whose meter is
+// missing costs what others do; New says that it is missing.
 func (m Meters) MaxCost(b api.Budget) int64 {
-	if !b.Metered {
+	meter := m[b.Name]
+	if !b.Metered || meter == nil {
 		return 1
 	}
-	return m[b.Name](&http.Request{ContentLength: -1})
+	return meter(&http.Request{ContentLength: -1})
 }
 
 // cost is what the request is charged of the budget before it is handled.
