@@ -160,6 +160,16 @@ func TestBudgetsInRedis(t *testing.T) {
 	wantRateLimited(t, s.Do(servertest.Request{Path: "/api/v1/me", Token: carol}), "user", "100 requests per 60s")
 	budgets := limits(t, s, carol)
 	if b := status(t, budgets, "user"); *b.Remaining != 0 || b.Store != "redis" {
+		t.Errorf("after all of it the user budget is %+v", b)
+	}
+	// example:begin
+	dave := s.Token("dave")
+	for range 5 {
+		want(t, s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: dave}), http.StatusOK)
+	}
+	wantRateLimited(t, s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: dave}), "tasks.export", "5 requests per 60s")
+	if b := status(t, limits(t, s, dave), "user"); *b.Remaining != 95 {
 		t.Errorf("a refused request spent the user budget: %+v", b)
 	}
+	// example:end
 }
