@@ -46,11 +46,14 @@ func (s *server) limiterHooks() ratelimit.Hooks {
 func (s *server) logOutageEnd(o ratelimit.Outage) {
 	log := s.log.With("budget", o.Budget.Name, "store", o.Budget.Store,
 		"decided_by_mode", o.Decisions, "lasted", time.Since(o.Began).Round(time.Millisecond).String())
-	if o.Closed {
+	switch o.Ended {
+	case ratelimit.EndedByClose:
 		log.Warn("limiter store still fails as the server ends")
-		return
+	case ratelimit.EndedByChange:
+		log.Warn("limiter store failed until the budget's store or mode was changed")
+	default:
+		log.Warn("limiter store is back")
 	}
-	log.Warn("limiter store is back")
 }
 
 // watchDatabase adds the pool of connections to the database to the metrics.

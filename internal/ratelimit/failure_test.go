@@ -180,7 +180,7 @@ func TestOutageIsReportedOnce(t *testing.T) {
 			if want := l.journal.count(o.Budget.Name+" failed open") + l.journal.count(o.Budget.Name+" local"); o.Decisions != want || want < 50 {
 				t.Errorf("%s: %d decisions, counted %d", o.Budget.Name, o.Decisions, want)
 			}
-			if o.Closed || !errors.Is(o.Err, errDown) || !o.Began.Equal(l.journal.began[i].Began) {
+			if o.Ended != ratelimit.EndedByAnswer || !errors.Is(o.Err, errDown) || !o.Began.Equal(l.journal.began[i].Began) {
 				t.Errorf("%s: %+v", o.Budget.Name, o)
 			}
 		}
@@ -198,7 +198,7 @@ func TestHalfBrokenStoreIsOneOutage(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		l.Close()
-		if len(l.journal.began) != 1 || len(l.journal.ended) != 1 || l.journal.ended[0].Decisions != 50 || !l.journal.ended[0].Closed {
+		if len(l.journal.began) != 1 || len(l.journal.ended) != 1 || l.journal.ended[0].Decisions != 50 || l.journal.ended[0].Ended != ratelimit.EndedByClose {
 			t.Errorf("began %+v, ended %+v", l.journal.began, l.journal.ended)
 		}
 	})

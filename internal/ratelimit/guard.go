@@ -141,15 +141,15 @@ func (g *guard) recovered(now time.Time) {
 	if now.Sub(g.start)-time.Duration(g.lastFailed.Load()) < probeEvery || !g.failing.CompareAndSwap(true, false) {
 		return
 	}
-	g.endOutages(false)
+	g.endOutages(EndedByAnswer)
 }
 
-func (g *guard) endOutages(closed bool) {
+func (g *guard) endOutages(why Ending) {
 	g.mu.Lock()
 	watched := slices.Clone(g.outages)
 	g.mu.Unlock()
 	for _, o := range watched {
-		o.end(closed)
+		o.end(why)
 	}
 }
 

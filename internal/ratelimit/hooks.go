@@ -11,8 +11,8 @@ type Hooks struct {
 	Store func(name string) StoreHooks
 	// OutageBegan is called once a budget and outage, when the budget's mode first decides.
 	OutageBegan func(Outage)
-	// OutageEnded is called when the store has answered again, or the limiter is closed before it has, with the count of
-	// what the mode decided.
+	// OutageEnded is called when the store has answered again, or what ends the outage before it has, with the count of what
+	// the mode decided.
 	OutageEnded func(Outage)
 	// KeyFault reports a key whose stored value the store cannot read, which Reset heals; at most once a minute and budget.
 	KeyFault func(*Budget, Key, error)
@@ -46,9 +46,19 @@ type Outage struct {
 	Began time.Time
 	// Decisions is how many the budget's mode decided so far.
 	Decisions int64
-	// Closed is true of an outage that Close ended: the store has not answered.
-	Closed bool
+	// Ended says why it is over, once it is.
+	Ended Ending
 }
+
+// An Ending is why an outage is over.
+type Ending int
+
+// The endings. After the last two the store may fail yet.
+const (
+	EndedByAnswer Ending = iota // the store has answered again
+	EndedByClose                // the limiter was closed
+	EndedByChange               // Reload gave the budget another store or mode; a failure from now on begins another outage
+)
 
 func count(f func()) {
 	if f != nil {

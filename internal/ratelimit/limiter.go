@@ -127,7 +127,7 @@ func (l *Limiter) ResetHere(ctx context.Context, budget, group, id string) error
 func (l *Limiter) Close() {
 	for _, g := range l.guards {
 		if g.failing.Swap(false) {
-			g.endOutages(true)
+			g.endOutages(EndedByClose)
 		}
 	}
 }

@@ -33,10 +33,10 @@ func (o *outages) note(b *Budget, now time.Time, err error) {
 	}
 }
 
-func (o *outages) end(closed bool) {
+func (o *outages) end(why Ending) {
 	o.mu.Lock()
 	ended := o.outage
-	ended.Closed = closed
+	ended.Ended = why
 	o.outage = Outage{}
 	o.mu.Unlock()
 	if ended.Decisions > 0 && o.hooks.OutageEnded != nil {

@@ -39,7 +39,7 @@ func (l *Limiter) fill(budgets []Budget) {
 		if before := last.row(b.Name); before != nil {
 			r.outages = before.outages
 			if before.guard != r.guard || before.budget.OnFailure != b.OnFailure {
-				r.outages.end(false)
+				r.outages.end(EndedByChange)
 			}
 		}
 		if l.config.Hooks.Budget != nil {

@@ -85,7 +85,7 @@ func TestReloadInAnOutage(t *testing.T) {
 			t.Errorf("the outages are %+v", o)
 		}
 		reload(t, l, with("local", func(b *ratelimit.Budget) { b.OnFailure = ratelimit.Closed }))
-		if n := len(l.journal.ended); n != 1 || l.journal.ended[0].Budget.Name != "local" {
+		if n := len(l.journal.ended); n != 1 || l.journal.ended[0].Budget.Name != "local" || l.journal.ended[0].Ended != ratelimit.EndedByChange {
 			t.Errorf("ended: %+v", l.journal.ended)
 		}
 		if d := l.Decide(t.Context(), ask("local", 1)); d.Outcome != ratelimit.Unavailable {
