@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/ratelimit/redis/redistest"
 	"example.com/gatehouse/internal/servertest"
 )
 
@@ -131,6 +132,43 @@ func TestBadBodies(t *testing.T) {
 			}
 			if p.Code != c.code || strings.Join(fields, " ") != c.fields || p.Detail == "" || p.Status != c.status || p.Type != "about:blank" {
 				t.Errorf("answered %s", resp.Body)
+			}
+		})
+	}
+}
+
+// A route's own budget is its user's, wherever they are, and that route's: others go on, and a refusal spends none of what it
+// would have been charged besides.
+func TestOwnBudgets(t *testing.T) {
+	t.Parallel()
+	stores := map[string]func(*testing.T) servertest.Env{
+		"memory": func(*testing.T) servertest.Env { return servertest.Env{} },
+		"redis": func(t *testing.T) servertest.Env {
+			t.Helper()
+			return servertest.Env{"REDIS_URL": redistest.Start(t).URL + "?read_timeout=2s"}
+		},
+	}
+	for store, env := range stores {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			s := servertest.Start(t, env(t))
+			carol := s.Token("carol")
+			export := func(token, from string) servertest.Response {
+				return s.Do(servertest.Request{Path: "/api/v1/tasks/export", Token: token, From: from})
+			}
+			for i := range 5 {
+				want(t, export(carol, fmt.Sprintf("203.0.113.%d", 60+i)), http.StatusOK)
+			}
+			wantRateLimited(t, export(carol, "203.0.113.60"), "tasks.export", "5 requests per 60s")
+			wantRateLimited(t, export(carol, "203.0.113.66"), "tasks.export", "5 requests per 60s")
+			want(t, export(s.Token("dave"), "203.0.113.60"), http.StatusOK)
+			want(t, s.Do(servertest.Request{Path: "/api/v1/tasks", Token: carol}), http.StatusOK)
+			budgets := limits(t, s, carol)
+			if left := *status(t, budgets, "user").Remaining; left != 94 {
+				t.Errorf("of 100 requests %d are left, want 94: five exports and a list are spent", left)
+			}
+			if own := status(t, budgets, "tasks.export"); *own.Remaining != 0 || string(own.Store) != store {
+				t.Errorf("the route's own budget is %+v", own)
 			}
 		})
 	}
