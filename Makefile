@@ -171,4 +171,9 @@ rename: ## Give a fork its own module path (MODULE=example.org/you/app)
 remove-example: ## Take the example domain out of a fork: tasks, their parser and reports
 	@bash scripts/setup go
 	@go run ./scripts/removeexample
+
+.PHONY: fork-check
+fork-check: ## Make a fork without the example domain in a folder of its own, and run all of its checks and tests
+	@bash scripts/setup go compiler postgresql redis node chromium
+	@bash scripts/fork-check
 # example:end

@@ -6,7 +6,8 @@ import (
 )
 
 // TestForkWithoutTheExample makes a fork without the example domain, by make remove-example in a copy of the tree. All of it
-// builds, all of its tests compile, and those run that are quick or that hold what a fork is forked for.
+// and all of its tests compile, its documentation is true, and its server starts on a database of all migrations, signs people
+// in and serves every route. That all of its tests pass, in Go, of the page and in a browser, is make fork-check's to show.
 func TestForkWithoutTheExample(t *testing.T) {
 	t.Parallel()
 	fork := copyTree(t)
@@ -16,13 +17,10 @@ func TestForkWithoutTheExample(t *testing.T) {
 	run(t, fork, git, "git", "init", "--quiet")
 	run(t, fork, git, "git", "add", "--all")
 	run(t, fork, git, "git", "-c", "user.name=fork", "-c", "user.email=fork@example.org", "-c", "commit.gpgsign=false", "commit", "--quiet", "--message=Fork")
-	run(t, fork, git, "make", "remove-example")
+	// What no module on this machine tells stays in go.mod: nothing is fetched for a test.
+	run(t, fork, append(git, "GOPROXY=off"), "make", "remove-example")
 
-	run(t, fork, nil, "go", "build", "./...")
 	run(t, fork, nil, "go", "vet", "./...")
-	run(t, fork, nil, "go", "test", "./api/...", "./internal/openapi", "./internal/httpapi", "./internal/config", "./internal/budgetfile",
-		"./mobileclient/bind", "./mobileclient/mobiletest")
-	run(t, fork, nil, "go", "test", "./internal/house", "-run", "TestImports|TestDependencies|TestDocs|TestQueries|TestOperations")
-	run(t, fork, nil, "go", "test", "./internal/app", "-run",
-		"^(TestWebSignIn|TestLimits|TestEveryRoute|TestSprayIsThrottledBeforeAuthentication|TestRevokedUser|TestTour)$")
+	run(t, fork, nil, "go", "test", "-vet=off", "-run", "^Test(Imports|Dependencies|Docs|Operations|Budgets$|Routes$|EveryRoute$|WebSignIn$)",
+		"./api", "./internal/house", "./internal/app")
 }
