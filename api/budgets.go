@@ -137,10 +137,18 @@ const BudgetTokens = "ai.tokens"
 // example:end
 
 // Budgets returns the table of budgets, in the order in which headers list them. It is the only place with the numbers.
-//
-//nolint:funlen // A table is as long as its rows.
 func Budgets() []Budget {
-	const requests = "requests"
+	return slices.Concat(
+		generalBudgets(),
+		taskBudgets(), // example:line
+		routeBudgets(),
+	)
+}
+
+// requests is the unit of most.
+const requests = "requests"
+
+func generalBudgets() []Budget {
 	return []Budget{
 		{
 			Name: BudgetEdge, Limit: 100, Window: time.Minute, Per: PerAddress, Algorithm: Sliding, Place: InMemory, OnFailure: FailLocal, Unit: requests,
@@ -162,7 +170,13 @@ func Budgets() []Budget {
 			Name: BudgetAdmin, Limit: 100, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
 			Why: "Administrators' routes, apart from what the same people spend as users.",
 		},
-		// example:begin
+	}
+}
+
+// example:begin
+
+func taskBudgets() []Budget {
+	return []Budget{
 		{
 			Name: "tasks.write", Limit: 30, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
 			Why: "Writes cost more than reads.",
@@ -187,7 +201,14 @@ func Budgets() []Budget {
 			Name: "reports.create", Limit: 10, Window: time.Minute, Per: PerUser, Algorithm: Sliding, Place: InRedis, OnFailure: FailOpen, Unit: requests,
 			Why: "A report takes a person's time to read.",
 		},
-		// example:end
+	}
+}
+
+// example:end
+
+// routeBudgets belong to one route each.
+func routeBudgets() []Budget {
+	return []Budget{
 		{
 			Name: "auth.login", Limit: 10, Window: time.Minute, Per: PerAddress, Algorithm: Sliding, Place: InPostgres, OnFailure: FailClosed, Unit: "sign-ins",
 			Why: "Bounds abandoned sign-ins; given back when that sign-in completes.",

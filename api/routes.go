@@ -126,7 +126,7 @@ func metaRoutes() []Route {
 		{
 			ID: RouteMeDelete, Method: http.MethodDelete, Path: BasePath + "/me", Status: http.StatusNoContent,
 			Budgets: []string{"tasks.write"}, // example:line
-			Summary: "Removes the caller's personal data and sessions. Tasks stay with the organisation.",
+			Summary: "Removes the caller's personal data and sessions. What they made stays with the organisation.",
 		},
 		{
 			ID: RouteOrgGet, Method: http.MethodGet, Path: BasePath + "/org", Response: Organisation{}, Status: http.StatusOK,

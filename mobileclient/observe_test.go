@@ -14,8 +14,6 @@ import (
 	"example.com/gatehouse/mobileclient"
 )
 
-// example:begin
-
 type recorder struct{ events []mobileclient.Event }
 
 func (r *recorder) Observe(_ context.Context, e mobileclient.Event) { r.events = append(r.events, e) }
@@ -58,5 +56,3 @@ func TestObserversSeeEveryAttempt(t *testing.T) {
 		}
 	})
 }
-
-// example:end

@@ -24,10 +24,6 @@ func counted(asked *atomic.Int64, expiresIn time.Duration) mobileclient.TokenSou
 	}
 }
 
-func bearer(r *http.Request) string {
-	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-}
-
 func TestATokenIsAskedForOnceByAllCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,6 +123,10 @@ func TestARefusedTokenIsReplacedOnceForAllAndTheCallsRepeated(t *testing.T) {
 		// A 401 is charged to nothing but the edge.
 		wantRemaining(t, client, api.RouteTasksCreate, 20)
 	})
+}
+
+func bearer(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
 // example:end

@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // Time zones of tasks.parse, in images that have none.
+	_ "time/tzdata" // Time zones of tasks.parse, in images that have none. example:line
 
 	"example.com/gatehouse/internal/app"
 )

@@ -261,8 +261,6 @@ func TestToldIDsAreExplained(t *testing.T) {
 	wantProblem(t, admin.do("GET", "/limits/session/01890000-0000-7000-8000-000000000000", ""), http.StatusNotFound, api.CodeNotFound)
 }
 
-// example:end
-
 // untilRefused spends a budget that is counted in PostgreSQL, which a busy machine may not answer for in time.
 func untilRefused(t *testing.T, send func() servertest.Response) {
 	t.Helper()
@@ -299,6 +297,8 @@ func counted(t *testing.T, admin administrator, path, budget string) api.Explain
 	t.Fatalf("%s of %s is not counted", budget, path)
 	return api.ExplainedBudget{}
 }
+
+// example:end
 
 // The audit says what became of a reset: one whose store does not answer has failed, and one that nobody could finish stays
 // begun.
@@ -658,6 +658,8 @@ func TestPlanThatCannotBeKept(t *testing.T) {
 	}
 }
 
+// example:begin
+
 // hangUp sends SIGHUP to this process, in which the servers of other tests may run too: theirs have no file.
 func hangUp(t *testing.T) {
 	t.Helper()
@@ -665,8 +667,6 @@ func hangUp(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-// example:begin
 
 // The subcommand routes prints the numbers and places that are in force with the file and the settings, and a file that the
 // server would refuse ends it.

@@ -32,7 +32,7 @@ func commands() []command {
 	return []command{
 		{"serve", "serve          run the server (the default)", serve},
 		{"migrate", "migrate        bring the database's schema up to this build", migrate},
-		{"seed", "seed           make the development issuer's organisations and a few tasks", seed},
+		{"seed", "seed           make the development issuer's organisations and what they begin with", seed},
 		{"token", "token NAME     print an access token of the development issuer, from where HTTP_ADDR has the server or -url says", token},
 		{"routes", "routes         print routes, classes and budgets", routes},
 		{"healthcheck", "healthcheck    ask the server of HTTP_ADDR whether it is ready", healthcheck},

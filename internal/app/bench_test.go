@@ -213,3 +213,16 @@ func processorTime(b *testing.B, pid int) time.Duration {
 	}
 	return time.Duration(ticks) * time.Second / 100
 }
+
+func isReady(ctx context.Context, base string) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}

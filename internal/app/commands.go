@@ -30,7 +30,7 @@ func migrate(ctx context.Context, in invocation) error {
 	})
 }
 
-// seed makes the development issuer's organisations and a few tasks.
+// seed makes the development issuer's organisations and what they begin with.
 func seed(ctx context.Context, in invocation) error {
 	return withDatabase(ctx, in, "seed", func(s *store.Store, cfg config.Config) error {
 		if !cfg.DevIssuer {

@@ -147,7 +147,7 @@ func TestEveryRouteBudget(t *testing.T) {
 	t.Parallel()
 	issuer := servertest.StartIssuer(t)
 	s := servertest.Start(t, issuer.Env())
-	const missing = "01890000-0000-7000-8000-000000000000"
+	const missing = "01890000-0000-7000-8000-000000000000" // example:line
 	cases := map[string]struct {
 		request   servertest.Request
 		limit     int

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.com/gatehouse/api"
+	"example.com/gatehouse/internal/budgetfile"
 	"example.com/gatehouse/internal/httpapi"
 	"example.com/gatehouse/internal/parse"
 	"example.com/gatehouse/internal/ratelimit"
@@ -40,3 +41,5 @@ func TestCostAboveTheLimit(t *testing.T) {
 		}
 	}
 }
+
+func table() []budgetfile.Row { return budgetfile.Table(api.Budgets()) }

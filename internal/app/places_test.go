@@ -121,8 +121,6 @@ func TestUnshared(t *testing.T) {
 	}
 }
 
-func table() []budgetfile.Row { return budgetfile.Table(api.Budgets()) }
-
 // What the log and the hash of the table call an algorithm is what the contract calls it.
 func TestAlgorithmsHaveOneName(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,8 @@ import (
 	"example.com/gatehouse/internal/store/storetest"
 )
 
+// example:begin
+
 // A balancer is a proxy as people have them: it asks each server again and again whether it is ready, keeps connections
 // open, and sends a request that found no connection to another server. What was sent is never sent again.
 type balancer struct {
@@ -83,19 +85,6 @@ func (b *balancer) poll(ctx context.Context) {
 	}
 }
 
-func isReady(ctx context.Context, base string) bool {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
-	if err != nil {
-		return false
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
-}
-
 // RoundTrip takes the servers in turn.
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	err := errors.New("no server is ready")
@@ -138,8 +127,6 @@ func (b *balancer) awaitReady(t *testing.T, n int) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
-
-// example:begin
 
 // Both of two servers are replaced, one after the other, under load: no request is lost.
 func TestRollingRestartLosesNothing(t *testing.T) {

@@ -180,16 +180,15 @@ func isRequest(t reflect.Type) bool {
 
 // constraints are the rules of the request bodies that a Go type cannot say. The numbers are those of api's own checks.
 func constraints() map[string]func(*openapi3.Schema) {
-	text := func(least, most uint64) func(*openapi3.Schema) {
-		return func(s *openapi3.Schema) {
-			s.MinLength, s.MaxLength = least, &most
-		}
+	text := func(most uint64) func(*openapi3.Schema) {
+		return func(s *openapi3.Schema) { s.MinLength, s.MaxLength = 1, &most }
 	}
 	// example:begin
 	tags := func(s *openapi3.Schema) {
 		s.MaxItems, s.UniqueItems = new(uint64(api.MaxTags)), true
-		text(1, api.MaxTag)(s.Items.Value)
+		text(api.MaxTag)(s.Items.Value)
 	}
+	notes := func(s *openapi3.Schema) { s.MaxLength = new(uint64(api.MaxNotes)) }
 	// example:end
 	// A scope beside it says what it is the id of: a plan's name, an address.
 	anyID := func(s *openapi3.Schema) { s.Format = "" }
@@ -201,22 +200,22 @@ func constraints() map[string]func(*openapi3.Schema) {
 		"Explanation.id":              anyID,
 		"AuditEntry.before":           object,
 		"AuditEntry.after":            object,
-		"PlanChange.plan":             text(1, api.MaxPlan),
-		"PlanChange.reason":           text(1, api.MaxReason),
-		"Revocation.reason":           text(1, api.MaxReason),
-		"OverridePut.reason":          text(1, api.MaxReason),
+		"PlanChange.plan":             text(api.MaxPlan),
+		"PlanChange.reason":           text(api.MaxReason),
+		"Revocation.reason":           text(api.MaxReason),
+		"OverridePut.reason":          text(api.MaxReason),
 		"OverridePut.limit":           atLeast(0),
 		"OverridePut.refillPerSecond": atLeast(1),
 		// example:begin
-		"TaskCreate.title":    text(1, api.MaxTitle),
-		"TaskCreate.notes":    text(0, api.MaxNotes),
+		"TaskCreate.title":    text(api.MaxTitle),
+		"TaskCreate.notes":    notes,
 		"TaskCreate.tags":     tags,
-		"TaskUpdate.title":    func(s *openapi3.Schema) { notNull(s); text(1, api.MaxTitle)(s) },
+		"TaskUpdate.title":    func(s *openapi3.Schema) { notNull(s); text(api.MaxTitle)(s) },
 		"TaskUpdate.done":     notNull,
-		"TaskUpdate.notes":    text(0, api.MaxNotes),
+		"TaskUpdate.notes":    notes,
 		"TaskUpdate.tags":     tags,
-		"ParseRequest.text":   text(1, api.MaxText),
-		"ReportCreate.reason": text(1, api.MaxReason),
+		"ParseRequest.text":   text(api.MaxText),
+		"ReportCreate.reason": text(api.MaxReason),
 		// example:end
 	}
 }

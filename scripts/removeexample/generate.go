@@ -63,10 +63,24 @@ func nextMigration(dir string) (int, error) {
 
 // regenerate writes anew what is made from what has changed.
 func regenerate(ctx context.Context, dir string) error {
-	command := exec.CommandContext(ctx, "make", "--no-print-directory", "generate")
-	command.Dir = dir
-	if output, err := command.CombinedOutput(); err != nil {
+	if output, err := run(ctx, dir, "make", "--no-print-directory", "generate"); err != nil {
 		return fmt.Errorf("the example is removed, but what is generated could not be made anew; say make generate once what it says is mended: %w\n%s", err, output)
 	}
 	return nil
+}
+
+// dropModules takes out of go.mod what the example alone needed. To know that, Go may have to fetch what this machine has
+// never built, so it can fail without a network; what is left builds either way.
+func dropModules(ctx context.Context, dir string) error {
+	if output, err := run(ctx, dir, "go", "mod", "tidy"); err != nil {
+		return fmt.Errorf("go.mod still names what the example needed; say go mod tidy where there is a network: %w\n%s", err, output)
+	}
+	return nil
+}
+
+// run returns what a command says, on both of its outputs.
+func run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir = dir
+	return command.CombinedOutput()
 }

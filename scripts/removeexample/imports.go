@@ -35,12 +35,15 @@ func tidy(name, before, after string) (string, error) {
 			after = strings.Join(slices.Delete(lines, line-1, line), "\n")
 		}
 	}
-	formatted, err := format.Source([]byte(after))
+	formatted, err := format.Source(noImports.ReplaceAll([]byte(after), nil))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	return string(formatted), nil
 }
+
+// noImports is what is left where all of a file's imports have gone.
+var noImports = regexp.MustCompile(`(?m)^import \(\s*\)\n`)
 
 // usedNames are those that a file looks something up in, which its imports are among.
 func usedNames(name, text string) (map[string]bool, error) {

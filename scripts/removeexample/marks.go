@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The marks of the example in files that stay. They stand in a comment of whatever syntax the file has: the lines from one
-// with beginMark to one with endMark go, both included, and so does a line that ends in lineMark.
+// The marks of the example in files that stay. A line ends in one, in a comment of whatever syntax the file has: the lines
+// from one with beginMark to one with endMark go, both included, and so does a line with lineMark.
 const (
 	beginMark = "example:" + "begin"
 	endMark   = "example:" + "end"
@@ -26,14 +26,14 @@ func strip(text string) (string, bool, error) {
 	var kept []string
 	inside, cut := false, false
 	for i, line := range strings.Split(text, "\n") {
-		begins, ends := strings.Contains(line, beginMark), strings.Contains(line, endMark)
+		begins, ends := bears(line, beginMark), bears(line, endMark)
 		switch {
 		case begins && inside:
 			return "", false, fmt.Errorf("line %d: %w", i+1, errNested)
 		case ends && !inside:
 			return "", false, fmt.Errorf("line %d: %w", i+1, errUnopened)
 		}
-		if inside || begins || isMarked(line) {
+		if inside || begins || bears(line, lineMark) {
 			inside, cut = (inside || begins) && !ends, true
 			continue
 		}
@@ -49,9 +49,9 @@ func strip(text string) (string, bool, error) {
 	return stripped, stripped != text, nil
 }
 
-// isMarked looks past what ends a comment.
-func isMarked(line string) bool {
+// bears looks past what ends a comment.
+func bears(line, mark string) bool {
 	line = strings.TrimRight(line, " \t\r}")
 	line = strings.TrimRight(strings.TrimSuffix(strings.TrimSuffix(line, "-->"), "*/"), " ")
-	return strings.HasSuffix(line, lineMark)
+	return strings.HasSuffix(line, mark)
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,21 +21,21 @@ const (
 	webList = "web/example.txt"
 )
 
-// lists name the files and folders that go whole, and what their lines are relative to.
-func lists() map[string]string {
-	return map[string]string{own + "/example.txt": ".", webList: "web"}
+// A list names files and folders that go whole, relative to base.
+type list struct{ name, base string }
+
+func lists() []list {
+	return []list{{own + "/example.txt", "."}, {webList, "web"}}
 }
 
 // An outcome says what was done.
 type outcome struct {
-	paths, files int
-	migration    string
+	gone, changed int // Files.
+	migration     string
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf(`The example is removed: %d files are gone, %d have changed, and %s drops its tables.
-Next: go mod tidy, look at git diff, make check test, and commit. Then add your own: docs/forking.md says where.
-`, o.paths, o.files, o.migration)
+	return fmt.Sprintf("The example is removed: %d files are gone, %d have changed, and %s drops its tables.", o.gone, o.changed, o.migration)
 }
 
 // remove takes the example out of the tree in dir. Everything is read and checked before the first file is written, so
@@ -57,7 +59,7 @@ func remove(ctx context.Context, dir string) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	done := outcome{paths: len(gone), files: len(changed), migration: name}
+	done := outcome{gone: len(gone), changed: len(changed), migration: name}
 	changed[name] = migration
 	return done, apply(dir, changed, listed)
 }
@@ -94,18 +96,18 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 func readLists(dir string) ([]string, error) {
 	var listed []string
 	var missing []error
-	for list, base := range lists() {
-		content, err := os.ReadFile(filepath.Join(dir, list))
-		if errors.Is(err, os.ErrNotExist) && list == webList {
+	for _, list := range lists() {
+		content, err := os.ReadFile(filepath.Join(dir, list.name))
+		if errors.Is(err, os.ErrNotExist) && list.name == webList {
 			continue // The page may be another one.
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read what to remove: %w", err)
 		}
 		for _, entry := range entries(string(content)) {
-			entry = filepath.ToSlash(filepath.Join(base, entry))
+			entry = path.Join(list.base, entry)
 			if _, err := os.Lstat(filepath.Join(dir, entry)); err != nil {
-				missing = append(missing, fmt.Errorf("%s lists %s, which is not there: take it off the list, or bring it back", list, entry))
+				missing = append(missing, fmt.Errorf("%s lists %s, which is not there: take it off the list, or bring it back", list.name, entry))
 			}
 			listed = append(listed, entry)
 		}
@@ -135,14 +137,10 @@ func stripAll(dir string, names []string) (map[string]string, error) {
 	changed := map[string]string{}
 	var faults []error
 	for _, name := range names {
-		content, err := os.ReadFile(filepath.Join(dir, name))
+		before, err := readText(filepath.Join(dir, name))
 		if err != nil {
 			return nil, fmt.Errorf("look for marks: %w", err)
 		}
-		if !utf8.Valid(content) {
-			continue
-		}
-		before := string(content)
 		after, marked, err := strip(before)
 		if err == nil && marked && filepath.Ext(name) == ".go" {
 			after, err = tidy(name, before, after)
@@ -156,14 +154,27 @@ func stripAll(dir string, names []string) (map[string]string, error) {
 	return changed, errors.Join(faults...)
 }
 
+// readText returns what a file says; of a picture, a link or a nested repository, that is nothing.
+func readText(name string) (string, error) {
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", err
+	}
+	content, err := os.ReadFile(name)
+	if err != nil || !utf8.Valid(content) {
+		return "", err
+	}
+	return string(content), nil
+}
+
 // apply writes and deletes.
 func apply(dir string, changed map[string]string, gone []string) error {
-	for name, content := range changed {
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
 		mode := os.FileMode(0o644)
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			mode = info.Mode()
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), mode); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(changed[name]), mode); err != nil {
 			return fmt.Errorf("write what stays: %w", err)
 		}
 	}

@@ -19,6 +19,7 @@ func TestStrip(t *testing.T) {
 		"a line of SQL":  {"a\nb -- example" + ":line\n", "a\n", ""},
 		"a line of page": {"a\nb <!-- example" + ":line -->\n{/* example" + ":line */}\nc\n", "a\nc\n", ""},
 		"in the middle":  {"says example" + ":line here\n", "says example" + ":line here\n", ""},
+		"in words":       {"from example" + ":begin to example" + ":end.\n", "from example" + ":begin to example" + ":end.\n", ""},
 		"nested":         {begin + "\n" + begin + "\n", "", "line 2: begins before the one above has ended"},
 		"not begun":      {"a\n" + end + "\n", "", "line 2: ends without a beginning"},
 		"not ended":      {begin + "\na\n", "", "the last one has no end"},
@@ -50,6 +51,9 @@ func TestTidy(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("got\n%s\n%v, want\n%s", got, err, want)
 	}
+	if got, err := tidy("a.go", "package a\n\nimport (\n\t\"os\"\n)\n\nvar a = os.Args\n", "package a\n\nimport (\n\t\"os\"\n)\n"); err != nil || got != "package a\n" {
+		t.Errorf("without any import it is %q, %v", got, err)
+	}
 	if _, err := tidy("a.go", imports, "package a\nfunc {"); err == nil {
 		t.Error("what is no Go any more was taken")
 	}
@@ -79,7 +83,7 @@ func TestRemove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (outcome{paths: 6, files: 2, migration: "db/migrations/00005_drop_example.sql"}); done != want {
+	if want := (outcome{gone: 6, changed: 2, migration: "db/migrations/00005_drop_example.sql"}); done != want {
 		t.Errorf("done is %+v, want %+v", done, want)
 	}
 	for _, name := range []string{own, webList, "gone.go", "folder", "web/src/tasks.tsx"} {

@@ -4,9 +4,9 @@ import bind.Call;
 import bind.Client;
 import bind.Options;
 import bind.Standing;
-import bind.Task;
-import bind.TaskChange;
-import bind.TaskDraft;
+import bind.Task; // example:line
+import bind.TaskChange; // example:line
+import bind.TaskDraft; // example:line
 import bind.Token;
 import bind.TokenSource;
 
@@ -46,6 +46,11 @@ public final class Main {
     private static void calls(Client client) throws Exception {
         check("a call answers", !client.me(null).getID().isEmpty());
         check("the token source was asked once", asked == 1);
+        tasks(client); // example:line
+    }
+
+    // example:begin
+    private static void tasks(Client client) throws Exception {
         TaskDraft draft = Bind.newTaskDraft("Buy milk");
         draft.addTag("home");
         Task task = client.createTask(null, draft);
@@ -65,19 +70,21 @@ public final class Main {
         }
     }
 
-    /** The burst budget lets three parses of a second pass. */
+    // example:end
+
+    /** The budget of all requests lets a hundred of a minute pass. */
     private static void refusals(Client client) throws Exception {
         APIError details = null;
-        for (int i = 0; i < 20 && details == null; i++) {
+        for (int i = 0; i < 200 && details == null; i++) {
             try {
-                client.parse(null, "buy milk tomorrow", "Europe/Berlin");
+                client.me(null);
             } catch (Exception e) {
                 details = Bind.errorDetails(e);
             }
         }
         check("a local refusal has code and seconds", details != null && details.getLocal() && details.getRateLimited()
             && details.getCode().equals("RATE_LIMIT_EXCEEDED") && details.getRetryAfterSeconds() >= 1 && details.budgetCount() > 0);
-        Standing standing = client.limits("tasks.parse");
+        Standing standing = client.limits("me.get");
         check("and is foreseen", !standing.getAllowed() && standing.getRetryAfterMillis() > 0);
     }
 
@@ -99,12 +106,14 @@ public final class Main {
         } catch (Exception e) {
             check("a cancelled call ends", e.getMessage().contains("cancel"));
         }
+        // example:begin
         try {
             faulty.createTask(null, null);
             check("a null is an exception", false);
         } catch (Exception e) {
             check("a null is an exception", e.getMessage().contains("internal fault"));
         }
+        // example:end
     }
 
     private static void check(String what, boolean kept) {

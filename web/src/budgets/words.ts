@@ -13,8 +13,8 @@ const labels: Record<string, string> = {
   'tasks.parse.burst': 'Reading, each second',
   'tasks.export': 'Exports',
   'reports.create': 'Reports',
-  // example:end
   'ai.tokens': 'Model tokens',
+  // example:end
   'auth.login': 'Signing in',
   'auth.refresh': 'Renewing the session',
   admin: 'Administration',
