@@ -26,6 +26,17 @@ describe('a visitor', () => {
     expect(globalThis.location.search).toBe('');
   });
 
+  test('is told it too where the first load is refused, until it is loaded and after', async () => {
+    const server = new FakeServer().on('GET /api/v1/limits', () => refusal('edge', 1000));
+    await open(server, '/?signin=denied');
+    expect(screen.getByRole('alert').textContent).toContain('The sign-in was declined.');
+    server.on('GET /api/v1/limits', () => json({ caller: { kind: 'address' }, budgets: [] }));
+    await advance(1100);
+    await settle();
+    expect(screen.getByRole('heading', { name: 'Before sign-in' })).toBeTruthy();
+    expect(screen.getByRole('alert').textContent).toContain('The sign-in was declined.');
+  });
+
   test('whose session is over is told so', async () => {
     const server = new FakeServer().on('GET /api/v1/limits', (request) =>
       request.credentials === 'omit'

@@ -12,13 +12,14 @@ import { Notice, QueryNotice } from './notice';
 import { Page } from './page';
 import { home, pagesOf } from './pages';
 import { SignedOut } from './signedout';
-import { useSignInURL } from './signin';
+import { useSignInFailure, useSignInURL } from './signin';
 
 const DocsPage = lazy(() => import('../docs/page'));
 
 /** The whole app: what it shows depends on the path, and on who is signed in. */
 export function App() {
   const session = useSession();
+  const failure = useSignInFailure();
   const me = session.data?.kind === 'member' ? session.data.me : null;
   return (
     <>
@@ -33,30 +34,36 @@ export function App() {
             <DocsPage />
           </Later>
         </Route>
-        <Route>{session.data ? <Loaded session={session.data} /> : <NotLoaded query={session} />}</Route>
+        <Route>
+          {session.data ? (
+            <Loaded session={session.data} failure={failure} />
+          ) : (
+            <NotLoaded query={session} failure={failure} />
+          )}
+        </Route>
       </Switch>
     </>
   );
 }
 
-function Loaded({ session }: { session: Session }) {
+function Loaded({ session, failure }: { session: Session; failure: string | null }) {
   return session.kind === 'member' ? (
     <SignedIn key={session.me.id} me={session.me} />
   ) : (
     <main className="signed-out">
-      <SignedOut ended={session.ended} />
+      <SignedOut failure={failure} ended={session.ended} />
     </main>
   );
 }
 
 // Where the question of who this is was refused, there is what anybody may read all the same.
-function NotLoaded({ query }: { query: UseQueryResult<Session> }) {
+function NotLoaded({ query, failure }: { query: UseQueryResult<Session>; failure: string | null }) {
   const refused = query.error !== null && asFailure(query.error).code === 'RATE_LIMIT_EXCEEDED';
   return (
     <main className={refused ? 'signed-out' : undefined}>
       <QueryNotice query={query} />
       {query.isPending && <p className="quiet">Loading…</p>}
-      {refused && <SignedOut ended={false} asked={false} />}
+      {refused && <SignedOut failure={failure} ended={false} asked={false} />}
     </main>
   );
 }

@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import type { Budget } from '../api/contract';
 import { Gauges } from '../budgets/gauges';
 import { useLimits } from '../budgets/limits';
@@ -7,10 +6,12 @@ import { budgets } from '../contract/budgets';
 import { useBlock, useStandings } from './context';
 import { Notice, QueryNotice } from './notice';
 import { product, useTitle } from './page';
-import { signInFailure, useSignInURL } from './signin';
+import { useSignInURL } from './signin';
 import { wait } from './time';
 
 interface Props {
+  /** Why signing in failed a moment ago, if it did. */
+  failure: string | null;
   /** Whether the browser sent a session that is over. */
   ended: boolean;
   /** Whether the server could be asked who this is: where it could not, what is left is not known either. */
@@ -18,7 +19,7 @@ interface Props {
 }
 
 /** What a visitor sees: what this is, the way in, and what the limits are. It is the whole of a main element. */
-export function SignedOut({ ended, asked = true }: Props) {
+export function SignedOut({ failure, ended, asked = true }: Props) {
   useTitle(product);
   return (
     <>
@@ -29,7 +30,7 @@ export function SignedOut({ ended, asked = true }: Props) {
           look-up. Behind the gate every person and every organisation has budgets of its own, and this page shows them
           being spent.
         </p>
-        <SignInFailure ended={ended} />
+        <SignInFailure failure={failure} ended={ended} />
         <SignInButton />
       </section>
       {asked && <YourAddress />}
@@ -47,15 +48,9 @@ export function SignedOut({ ended, asked = true }: Props) {
   );
 }
 
-// The code is taken out of the address once it is said, so that a reload does not say it again.
-function SignInFailure({ ended }: { ended: boolean }) {
-  const [reason] = useState(() => {
-    const found = signInFailure(globalThis.location.search);
-    if (found !== null) globalThis.history.replaceState(null, '', globalThis.location.pathname);
-    return found;
-  });
-  const text = reason ?? (ended ? 'Your session has ended. Sign in again to go on.' : null);
-  return text && <Notice tone={reason ? 'fault' : 'plain'}>{text}</Notice>;
+function SignInFailure({ failure, ended }: { failure: string | null; ended: boolean }) {
+  const text = failure ?? (ended ? 'Your session has ended. Sign in again to go on.' : null);
+  return text && <Notice tone={failure ? 'fault' : 'plain'}>{text}</Notice>;
 }
 
 function SignInButton() {

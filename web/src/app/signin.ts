@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { useLocation } from 'wouter';
 
 /** Where signing in begins. The server brings the browser back to the page that is shown. */
@@ -15,8 +16,20 @@ const reasons: Record<string, string> = {
   unavailable: 'The sign-in service or the database could not be reached. Wait a moment, then sign in again.',
 };
 
-/** Says why a sign-in failed, from the page's query; null when none did. */
-export function signInFailure(search: string): string | null {
+/**
+ * Why a sign-in failed that has led to this page; null when none did. The code is taken out of the address, so that a reload
+ * does not say it again.
+ */
+export function useSignInFailure(): string | null {
+  const [failure] = useState(() => {
+    const found = signInFailure(globalThis.location.search);
+    if (found !== null) globalThis.history.replaceState(null, '', globalThis.location.pathname);
+    return found;
+  });
+  return failure;
+}
+
+function signInFailure(search: string): string | null {
   const code = new URLSearchParams(search).get('signin');
   if (code === null) return null;
   return reasons[code] ?? 'The sign-in failed. Sign in again.';
