@@ -22,3 +22,27 @@ export function call<T>(page: Page, method: string, path: string, body?: object)
     [method, path, body ? JSON.stringify(body) : ''] as const,
   );
 }
+
+/** Has a route refused for a budget, after so many calls, while something is done. It is what the server would answer. */
+export async function refusing(
+  page: Page,
+  { path, budget, after = 0 }: { path: string; budget: string; after?: number },
+  during: () => Promise<void>,
+): Promise<void> {
+  const seconds = 50;
+  const body = {
+    ...{ status: 429, code: 'RATE_LIMIT_EXCEEDED', detail: 'Rate limit exceeded.', requestId: '4ZRQ7N2KXW' },
+    ...{ 'violated-policies': [budget], retryAfter: seconds * 1000, retryAfterSeconds: seconds },
+  };
+  const answer = {
+    status: 429,
+    contentType: 'application/problem+json',
+    headers: { 'Retry-After': String(seconds), RateLimit: `"${budget}";r=0;t=${seconds}` },
+    body: JSON.stringify(body),
+  };
+  let calls = 0;
+  const address = `**/api/v1/${path}`;
+  await page.route(address, (route) => (++calls > after ? route.fulfill(answer) : route.continue()));
+  await during();
+  await page.unroute(address);
+}

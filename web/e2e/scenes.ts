@@ -2,7 +2,8 @@
 // `make screenshots` takes its picture.
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { call, type Scene } from './scene';
+import { identityKey } from '../src/api/identity';
+import { call, refusing, type Scene } from './scene';
 import { goTo } from './stage';
 import { taskScenes } from './taskscenes'; // example:line
 
@@ -35,6 +36,31 @@ export const scenes: Scene[] = [
       await goTo(page, '/docs');
       await page.locator('.opblock-summary-control').filter({ hasText: 'orgs/{id}/plan' }).click();
       await page.getByRole('button', { name: 'Try it out' }).click();
+    },
+  },
+  {
+    name: 'refused load',
+    path: '/',
+    person: '',
+    open: (page) =>
+      refusing(page, { path: 'limits', budget: 'edge' }, async () => {
+        await page.goto('/');
+        await page.getByRole('button', { name: /^Try again in/ }).waitFor();
+      }),
+  },
+  // The next one loads the page anew.
+  {
+    name: 'another person',
+    path: '/',
+    person: 'Carol Carter',
+    open: async (page) => {
+      await page.goto('/');
+      await page.getByRole('button', { name: 'Carol Carter' }).waitFor();
+      await page.evaluate((key) => {
+        localStorage.setItem(key, 'somebody else');
+        dispatchEvent(new StorageEvent('storage', { key }));
+      }, identityKey);
+      await page.getByText(/Somebody else is signed in/).waitFor();
     },
   },
   {

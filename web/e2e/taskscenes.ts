@@ -1,6 +1,6 @@
 // What there is to see of tasks.
 import type { Page } from 'playwright-core';
-import { call, type Scene } from './scene';
+import { call, refusing, type Scene } from './scene';
 import { goTo } from './stage';
 
 const text = 'Call the dentist tomorrow at 9 #health !high\nBuy milk\nWater the plants on Friday #home';
@@ -32,6 +32,21 @@ export const taskScenes: Scene[] = [
       await page.getByLabel('What is to be done?').fill(text);
       await page.keyboard.press('Enter');
       await page.getByRole('button', { name: 'Save 3 tasks' }).waitFor();
+    },
+  },
+  {
+    name: 'drafts saved in part',
+    path: '/',
+    person: 'Carol Carter',
+    open: async (page) => {
+      await goTo(page, '/');
+      await page.getByLabel('What is to be done?').fill(text);
+      await page.keyboard.press('Enter');
+      await refusing(page, { path: 'tasks', budget: 'tasks.write', after: 1 }, async () => {
+        await page.getByRole('button', { name: 'Save 3 tasks' }).click();
+        await page.getByRole('button', { name: /^Save in/ }).waitFor();
+        await page.getByText(/nothing can be ticked/).waitFor();
+      });
     },
   },
   {

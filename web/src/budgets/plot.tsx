@@ -43,7 +43,7 @@ export function Plot({ minutes, onPoint }: Props) {
   return <div ref={box} className="plot" aria-hidden="true" />;
 }
 
-// Sums from the bottom up, the tallest first, so that each later bar covers the lower part of the one before.
+// Sums from the bottom up, the tallest first.
 function stacked(minutes: readonly Minute[]): uPlot.AlignedData {
   const sums = outcomes.map((_, top) =>
     minutes.map((row) => outcomes.slice(0, top + 1).reduce((sum, outcome) => sum + row[outcome], 0)),
@@ -60,7 +60,6 @@ function options(place: HTMLElement, onPoint: Props['onPoint']): uPlot.Options {
     grid: { stroke: line, width: 1 },
     ticks: { show: false },
   };
-  const bars = uPlot.paths.bars?.({ size: [0.8, 14] });
   return {
     width: place.clientWidth,
     height,
@@ -82,11 +81,26 @@ function options(place: HTMLElement, onPoint: Props['onPoint']): uPlot.Options {
         fill: colourOf(place, `var(--outcome-${outcome})`),
         width: 0,
         points: { show: false },
-        ...(bars ? { paths: bars } : {}),
+        paths: bars,
       })),
     ],
     hooks: { setCursor: [(u) => onPoint(u.cursor.idx ?? null)] },
   };
+}
+
+// Each part of a bar stands on the next, which is lower, and covers nothing: at an edge between two pixels no other colour
+// shines through. Heights are whole pixels, so that nothing does between the parts.
+function bars(u: uPlot, series: number, first: number, last: number): uPlot.Series.Paths {
+  const x = (seconds: number) => u.valToPos(seconds, 'x', true);
+  const y = (count: number | null | undefined) => Math.round(u.valToPos(count ?? 0, 'y', true));
+  const [times, tops, floors] = [u.data[0], u.data[series], u.data[series + 1]];
+  const width = Math.min(0.8 * (x(60) - x(0)), 14 * devicePixelRatio);
+  const fill = new Path2D();
+  for (let i = first; i <= last; i++) {
+    const [top, bottom] = [y(tops?.[i]), y(floors?.[i])];
+    fill.rect(x(times[i] ?? 0) - width / 2, top, width, bottom - top);
+  }
+  return { fill };
 }
 
 function hourAndMinute(seconds: number): string {
