@@ -203,6 +203,15 @@ test('what everybody spends together is explained without an id to look up', asy
   expect(screen.getByRole('heading', { name: 'Everyone together' })).toBeTruthy();
 });
 
+test('a network is shown as people write it, and an id that is not known offers no other try', async () => {
+  const server = asRoot();
+  await open(server, '/admin/people?scope=address&id=2001%3Adb8%3A%3A%2F64');
+  expect(screen.getByLabelText('Address')).toHaveProperty('value', '2001:db8::/64');
+  expect(server.asked.map(({ what }) => what)).toContain('GET /api/v1/admin/limits/address/2001%3Adb8%3A%3A%2F64');
+  expect(screen.getByRole('alert').textContent).toContain('This is not there, or no longer.');
+  expect(screen.queryByRole('button', { name: 'Try again' })).toBeNull();
+});
+
 test('a person is signed out everywhere with a reason', async () => {
   const server = asRoot()
     .on(`GET /api/v1/admin/limits/user/${alice.id}`, () =>

@@ -39,6 +39,11 @@ describe('the text of some drafts', () => {
     expect(textOf('- Buy milk #home\n\nCall Ann !high\nRest', drafts, [0, 2])).toBe('- Buy milk #home\nRest');
   });
 
+  test('is what was understood, where a line is a heading', () => {
+    const drafts = [draft('Buy milk'), draft('call Ann')];
+    expect(textOf('At home:\n- Buy milk; call Ann', drafts, [0])).toBe('Buy milk');
+  });
+
   test('is what was understood, where they share lines', () => {
     const dueAt = '2026-12-04T08:30:00.000Z';
     const drafts = [

@@ -29,8 +29,18 @@ export function pieces(text: string, drafts: readonly Pick<Draft, 'spans'>[]): P
  */
 export function textOf(text: string, drafts: readonly Draft[], numbers: readonly number[]): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
-  const words = lines.length === drafts.length ? lines : drafts.map(wordsOf);
+  const own = lines.length === drafts.length && drafts.every(({ title }, i) => holds(lines[i] ?? '', title));
+  const words = own ? lines : drafts.map(wordsOf);
   return numbers.map((number) => words[number]).join('\n');
+}
+
+// A heading or a note is a line of which no draft is made.
+function holds(line: string, title: string): boolean {
+  const found = line.toLowerCase();
+  return title
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => found.includes(word));
 }
 
 function wordsOf({ title, dueAt, priority, tags, notes }: Draft): string {
