@@ -30,6 +30,18 @@ test('signing out everywhere ends the other browser’s session too, which is to
   expect(new URL(other.url()).pathname).toBe('/budgets');
 });
 
+test('signing out in one tab is told in the other, where nothing is asked meanwhile', async () => {
+  const [here, other] = [await stage.open('Bob Baker'), await stage.open('Bob Baker')];
+  for (const page of [here, other]) {
+    await page.goto('/budgets');
+    await page.getByRole('meter', { name: 'All your requests', exact: true }).waitFor();
+  }
+  await other.route('**/api/v1/**', () => {}); // From here on asking has no answer.
+  await here.getByRole('button', { name: 'Bob Baker' }).click();
+  await here.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await other.getByText('Your session has ended.').waitFor();
+});
+
 test('a sign-in that failed says why, once', async () => {
   const page = await stage.openAfresh();
   await page.goto('/?signin=denied');
