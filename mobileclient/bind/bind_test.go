@@ -154,6 +154,9 @@ func TestTheRest(t *testing.T) {
 	if err != nil || result.Len() != 1 || result.At(0).SpanAt(0).Kind != "due" || result.At(0).SpanCount() != 1 || result.At(0).TagAt(0) != "home" || result.At(0).Task().Title != "milk" {
 		t.Errorf("parse: %+v, %v", result, err)
 	}
+	if standing, err := client.Limits("tasks.parse"); err != nil || !standing.Allowed || standing.Remaining != 2 {
+		t.Errorf("standing after it: %+v, %v", standing, err)
+	}
 	// example:end
 	standing, err := client.Limits("limits.get")
 	if err != nil || !standing.Allowed || standing.Remaining < 1 {
