@@ -293,7 +293,7 @@ func TestPruneIsBounded(t *testing.T) {
 		"logout_tokens":    "(key, expires_at) SELECT i::text::bytea, now()",
 		"logins":           "(state_hash, verifier, nonce, return_to, charge, expires_at) SELECT i::text::bytea, '', '', '/', '', now()",
 		"sessions":         "(id, user_id, token_hash, roles, roles_at, sid, id_token, expires_at) SELECT gen_random_uuid(), '" + member.UserID.String() + "', sha256(i::text::bytea), '{}', now(), '', '', now()",
-		"forgotten_people": "(identity, user_id, organisation_id, forgotten_at) SELECT sha256(i::text::bytea), gen_random_uuid(), gen_random_uuid(), now() - interval '2 days'",
+		"forgotten_people": "(identity, user_id, organisation_id, forgotten_at) SELECT sha256(i::text::bytea), md5(i::text)::uuid, gen_random_uuid(), now() - interval '2 days'",
 		"audit":            "(id, at, actor, action, target, reason, request_id) SELECT gen_random_uuid(), now() - interval '1 day', gen_random_uuid(), '', '', '', ''",
 	}
 	for table, rows := range old {

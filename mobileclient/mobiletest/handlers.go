@@ -1,6 +1,7 @@
 package mobiletest
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 
@@ -23,6 +24,25 @@ func (s *Server) handlers() map[string]http.HandlerFunc {
 }
 
 func ok(w http.ResponseWriter, status int, body any) { answer(w, status, "application/json", body) }
+
+// decode reads a body and holds it to the contract's rules; it answers what breaks them.
+func decode[T interface{ Validate() []api.FieldError }](w http.ResponseWriter, r *http.Request) (body T, fine bool) {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&body); err != nil {
+		p := api.NewProblem(api.CodeInvalidJSON, "")
+		p.Fields = []api.FieldError{{Field: "", Message: err.Error()}}
+		refuse(w, r, p)
+		return body, false
+	}
+	if faults := body.Validate(); len(faults) > 0 {
+		p := api.NewProblem(api.CodeValidationFailed, "")
+		p.Fields = faults
+		refuse(w, r, p)
+		return body, false
+	}
+	return body, true
+}
 
 func (s *Server) limits(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()

@@ -2,7 +2,6 @@ package mobiletest
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -199,25 +198,6 @@ func (s *Server) createReport(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ok(w, http.StatusCreated, api.Report{ID: id, TaskID: body.TaskID, Reason: body.Reason, CreatedAt: api.NewTime(at.Truncate(time.Millisecond))})
-}
-
-// decode reads a body and holds it to the contract's rules; it answers what breaks them.
-func decode[T interface{ Validate() []api.FieldError }](w http.ResponseWriter, r *http.Request) (body T, fine bool) {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(&body); err != nil {
-		p := api.NewProblem(api.CodeInvalidJSON, "")
-		p.Fields = []api.FieldError{{Field: "", Message: err.Error()}}
-		refuse(w, r, p)
-		return body, false
-	}
-	if faults := body.Validate(); len(faults) > 0 {
-		p := api.NewProblem(api.CodeValidationFailed, "")
-		p.Fields = faults
-		refuse(w, r, p)
-		return body, false
-	}
-	return body, true
 }
 
 // nextID makes ids that sort by age. The caller has the lock.
