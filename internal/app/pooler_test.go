@@ -97,7 +97,7 @@ func runPooler(t *testing.T, sockets, config string) {
 	if !ok {
 		t.Fatalf("nobody owns %s", sockets)
 	}
-	dir, err := os.MkdirTemp("", "pooler-") // One of the test's own is not for others to enter.
+	dir, err := os.MkdirTemp("", "pooler-") //nolint:usetesting // Others may not enter one of the test's own.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,20 +132,21 @@ func awaitPooler(t *testing.T, cmd *exec.Cmd) {
 	}
 	t.Cleanup(func() {
 		told.Close()
-		cmd.Wait() //nolint:errcheck // It was told to end.
+		_ = cmd.Wait() // It was told to end.
 		log.Close()
 	})
 	up, lines := make(chan bool, 1), ""
 	go func() {
+		defer output.Close() // Nobody writes where nobody reads.
 		for scan := bufio.NewScanner(output); scan.Scan() && !strings.Contains(scan.Text(), "process up"); {
 			lines += scan.Text() + "\n"
 			if strings.Contains(lines, "not found") || strings.Contains(lines, "FATAL") {
 				up <- false
-				break
+				return
 			}
 		}
 		up <- true
-		io.Copy(io.Discard, output) //nolint:errcheck // Until it ends.
+		_, _ = io.Copy(io.Discard, output) // Until it ends.
 	}()
 	select {
 	case ok := <-up:

@@ -80,7 +80,7 @@ func dropModules(ctx context.Context, dir string) error {
 
 // run returns what a command says, on both of its outputs.
 func run(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
-	command := exec.CommandContext(ctx, name, args...)
+	command := exec.CommandContext(ctx, name, args...) //nolint:gosec // Of this program's own arguments.
 	command.Dir = dir
 	return command.CombinedOutput()
 }
