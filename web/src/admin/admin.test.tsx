@@ -43,6 +43,23 @@ describe('a stranger to administration', () => {
   });
 });
 
+describe('plans', () => {
+  test('say which of their numbers does not hold, and why', async () => {
+    const numbers = [
+      { budget: 'user', limit: 5000, fault: 'is above the 1000 of edge.caller' },
+      { budget: 'org', limit: 900, refillPerSecond: 15 },
+    ];
+    const server = asRoot()
+      .on('GET /api/v1/admin/orgs', () => json({ items: [] }))
+      .on('GET /api/v1/admin/plans', () => json({ items: [{ name: 'team', organisations: 2, budgets: numbers }] }));
+    await open(server, '/admin/organisations');
+    expect(screen.getAllByText('does not hold')).toHaveLength(1);
+    expect(screen.getByText(/As the settings are now/).textContent).toContain(
+      'the number for All requests is above the 1000 of edge.caller.',
+    );
+  });
+});
+
 describe('overrides', () => {
   test('are listed with what they allow, and why', async () => {
     await open(asRoot(), '/admin/overrides');
@@ -50,6 +67,15 @@ describe('overrides', () => {
     expect(item?.textContent).toContain('40 a minute');
     expect(item?.textContent).toContain('in shadow');
     expect(item?.textContent).toContain('somebody removes it');
+  });
+
+  test('that do not hold by the settings of now say why', async () => {
+    const fault = 'is ignored: the budget is decided before anybody is known';
+    const server = asRoot().on('GET /api/v1/admin/overrides', () => json({ items: [{ ...override, fault }] }));
+    await open(server, '/admin/overrides');
+    const item = screen.getByText('A large import').closest('li');
+    expect(item?.textContent).toContain('does not hold');
+    expect(item?.textContent).toContain(`As the settings are now, it ${fault}.`);
   });
 
   test('leave the shadow with a reason', async () => {

@@ -73,6 +73,16 @@ function PlanCard({ plan }: { plan: Plan }) {
       <Facts
         facts={Object.fromEntries(plan.budgets.map((own) => [budgetLabelOfOthers(own.budget), allowanceOf(own)]))}
       />
+      {plan.budgets
+        .filter(({ fault }) => fault)
+        .map(({ budget, fault }) => (
+          <p key={budget} className="words">
+            <span className="badge" data-tone="bad">
+              does not hold
+            </span>{' '}
+            As the settings are now, the number for {budgetLabelOfOthers(budget)} {fault}.
+          </p>
+        ))}
     </li>
   );
 }

@@ -55,6 +55,11 @@ function Row({ override, onOpen }: { override: Override; onOpen: (open: Open) =>
             <Whose override={override} /> <small className="quiet">{budgetLabelOfOthers(override.budget)}</small>
           </h2>
           {override.expired && <span className="badge">expired</span>}
+          {override.fault && (
+            <span className="badge" data-tone="bad">
+              does not hold
+            </span>
+          )}
           {override.enforce === false && !override.expired && <span className="badge">in shadow</span>}
         </span>
         <span className="row">
@@ -71,6 +76,7 @@ function Row({ override, onOpen }: { override: Override; onOpen: (open: Open) =>
           </button>
         </span>
       </div>
+      {override.fault && <p className="words">As the settings are now, it {override.fault}.</p>}
       <p className="words">{override.reason}</p>
       <Facts
         facts={{
