@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -25,7 +24,11 @@ import (
 func TestBehindAPooler(t *testing.T) {
 	t.Parallel()
 	database := servertest.NewDatabase(t)
-	s := servertest.Start(t, servertest.Env{"DATABASE_URL": startPooler(t, database), "DATABASE_DIRECT_URL": database})
+	file := filepath.Join(t.TempDir(), "budgets.json")
+	if err := os.WriteFile(file, []byte(`{"auth.refresh": {"limit": 3}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := servertest.Start(t, servertest.Env{"DATABASE_URL": startPooler(t, database), "DATABASE_DIRECT_URL": database, "BUDGETS_FILE": file})
 	other := servertest.Start(t, servertest.Env{"DATABASE_URL": database, "PUBLIC_URL": s.URL})
 	b := newBrowser(t, s, "203.0.113.90")
 	b.signIn("alice", "/")
@@ -38,10 +41,17 @@ func TestBehindAPooler(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for range 30 {
-		want(t, b.send("POST", "/api/v1/auth/refresh", nil), http.StatusOK)
+	refreshed := 0
+	untilRefused(t, func() servertest.Response {
+		resp := b.send("POST", "/api/v1/auth/refresh", nil)
+		if resp.StatusCode == http.StatusOK {
+			refreshed++
+		}
+		return resp
+	})
+	if refreshed == 0 || refreshed > 3 {
+		t.Errorf("%d refreshes are let pass, want some of 3: one is spent by a call that the database was too late for", refreshed)
 	}
-	wantRateLimited(t, b.send("POST", "/api/v1/auth/refresh", nil), "auth.refresh", "30 requests per 60s")
 	token := s.Token("bob")
 	task := as{t, s, token}.create(`{"title":"Buy milk"}`)                                                   // example:line
 	want(t, s.Do(servertest.Request{Path: "/api/v1/tasks/" + task.ID, Token: token}), http.StatusOK)         // example:line
@@ -62,13 +72,7 @@ func startPooler(t *testing.T, database string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var listening net.ListenConfig
-	l, err := listening.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
+	addr := freeAddress(t)
 	_, port, _ := strings.Cut(addr, ":")
 	runPooler(t, direct.Query().Get("host"), fmt.Sprintf(`[databases]
 * = host=%s port=%s user=%s

@@ -270,17 +270,23 @@ func (s *soak) watch(ctx context.Context) {
 			if one.ended.Load() {
 				continue
 			}
-			if now, err := one.sample(); err == nil {
+			if now, err := one.sample(ctx); err == nil {
 				one.samples = append(one.samples, now)
-			} else if !one.ended.Load() {
+			} else if !one.ended.Load() && ctx.Err() == nil {
 				s.t.Errorf("measure %s: %v", one.url, err)
 			}
 		}
 	}
 }
 
-func (one *soakServer) sample() (sample, error) {
-	resp, err := http.Get(one.admin + "/metrics")
+func (one *soakServer) sample(ctx context.Context) (sample, error) {
+	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, one.admin+"/metrics", http.NoBody)
+	if err != nil {
+		return sample{}, err
+	}
+	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return sample{}, err
 	}

@@ -18,9 +18,9 @@ import (
 
 const forkPath = "example.org/x/app"
 
-// TestRenamedForkBuilds makes a fork as README says, by make rename in a copy of the tree. Nothing changes but the path, so it
+// TestForkIsRenamed makes a fork as README says, by make rename in a copy of the tree. Nothing changes but the path, so it
 // builds as before if every import of it and of its tests is found; what the server says of itself is built, and is what it was.
-func TestRenamedForkBuilds(t *testing.T) {
+func TestForkIsRenamed(t *testing.T) {
 	t.Parallel()
 	fork := renamedFork(t)
 	mod, err := os.ReadFile(filepath.Join(fork, "go.mod"))
