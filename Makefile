@@ -57,7 +57,7 @@ dev: web/node_modules/.package-lock.json ## Serve http://localhost:5173 while wo
 .PHONY: test
 test: ## Run every test: Go with the race detector, the web page's, and the page in a browser
 	@bash scripts/setup go compiler postgresql pgbouncer redis node chromium
-	go test -race -timeout 20m ./...
+	go test -race -timeout 30m ./...
 	@$(MAKE) --no-print-directory test-web
 	@$(MAKE) --no-print-directory e2e
 
