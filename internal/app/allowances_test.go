@@ -711,6 +711,30 @@ func TestRoutesPrintsTheFilesBudgets(t *testing.T) {
 
 // example:end
 
+// What is wrong with the settings and with the file that they name is said together, by the server and by what prints its
+// budgets.
+func TestBudgetsAreCheckedWithTheSettings(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "budgets.json")
+	if err := os.WriteFile(path, []byte(`{"nothing": {}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) string {
+		return map[string]string{"BUDGETS_FILE": path, "LOG_LEVEL": "loud", "SESSION_IDLE": "400h", "OTEL_TRACES_EXPORTER": "zipkin"}[name]
+	}
+	for _, command := range []string{"serve", "routes"} {
+		err := app.Run(t.Context(), []string{command}, env, io.Discard)
+		if err == nil {
+			t.Fatalf("%s: accepted", command)
+		}
+		for _, want := range []string{"LOG_LEVEL=", "SESSION_IDLE is longer", "nothing: there is no such budget", "OTEL_TRACES_EXPORTER=zipkin"} {
+			if strings.Count(err.Error(), want) != 1 {
+				t.Errorf("%s does not say %q once: %v", command, want, err)
+			}
+		}
+	}
+}
+
 // The limiter's health is told, outages included.
 func TestLimiterStatus(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ func serve(ctx context.Context, in invocation) (err error) {
 	if err := noArgs(in, "serve"); err != nil {
 		return err
 	}
-	cfg, err := config.Load(in.getenv, checks(in.getenv)...)
+	cfg, err := config.Load(in.getenv, checks(ctx, in.getenv)...)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 
 	"example.com/gatehouse/internal/config"
@@ -11,7 +12,7 @@ import (
 
 // checks find what is wrong with settings that other packages read, so that all of it is said at once and before the database
 // is waited for.
-func checks(getenv func(string) string) []config.Check {
+func checks(ctx context.Context, getenv func(string) string) []config.Check {
 	return []config.Check{
 		checkURL("DATABASE_URL", store.CheckURL, func(cfg config.Config) config.SecretURL { return cfg.DatabaseURL }),
 		checkURL("DATABASE_DIRECT_URL", store.CheckURL, func(cfg config.Config) config.SecretURL { return cfg.DatabaseDirectURL }),
@@ -27,7 +28,7 @@ func checks(getenv func(string) string) []config.Check {
 				return err
 			},
 		},
-		{Fault: func(config.Config) error { return telemetry.CheckTracing(getenv) }},
+		{Fault: func(config.Config) error { return telemetry.CheckTracing(ctx, getenv) }},
 	}
 }
 

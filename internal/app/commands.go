@@ -106,11 +106,11 @@ func peopleNames() []string {
 
 // routes prints the contract: what is charged for which route, and what each budget allows, and is counted in, with these
 // settings.
-func routes(_ context.Context, in invocation) error {
+func routes(ctx context.Context, in invocation) error {
 	if err := noArgs(in, "routes"); err != nil {
 		return err
 	}
-	cfg, err := config.LoadBudgets(in.getenv)
+	cfg, err := config.LoadBudgets(in.getenv, checks(ctx, in.getenv)...)
 	if err != nil {
 		return err
 	}

@@ -126,9 +126,9 @@ func LoadDatabase(getenv func(string) string) (Config, error) {
 }
 
 // LoadBudgets reads the settings as Load does, but asks no more of them than that they can be read and do not contradict each
-// other: what tells the budgets of a server without running it.
-func LoadBudgets(getenv func(string) string) (Config, error) {
-	return load(getenv, Config.consistencyFaults, nil)
+// other, and pass the checks: what tells the budgets of a server without running it.
+func LoadBudgets(getenv func(string) string, checks ...Check) (Config, error) {
+	return load(getenv, Config.consistencyFaults, checks)
 }
 
 // PublicURL is the origin under which a server of development with these settings is reached: PUBLIC_URL, or what follows from
@@ -147,7 +147,7 @@ func PublicURL(getenv func(string) string) (string, error) {
 func load(getenv func(string) string, combinations func(Config) []error, checks []Check) (Config, error) {
 	c, faults := read(getenv)
 	c = c.derived()
-	faults = append(faults, c.unlessUnread(combinations(c))...)
+	faults = append(faults, combinations(c)...)
 	for _, check := range checks {
 		if !slices.ContainsFunc(check.Settings, c.isUnread) {
 			faults = append(faults, check.Fault(c))
@@ -159,18 +159,7 @@ func load(getenv func(string) string, combinations func(Config) []error, checks 
 	return c, nil
 }
 
-// unlessUnread leaves out the faults of combinations with a value that cannot be read: they would only say so again in
-// other words. Each names all the settings that it is about.
-func (c Config) unlessUnread(faults []error) []error {
-	if c.isUnread("APP_ENV") {
-		return nil // Which rules hold is not known.
-	}
-	return slices.DeleteFunc(faults, func(fault error) bool {
-		return slices.ContainsFunc(c.unread, func(setting string) bool { return strings.Contains(fault.Error(), setting) }) ||
-			c.isUnread("HTTP_ADDR") && strings.Contains(fault.Error(), "PUBLIC_URL") // Which follows from it.
-	})
-}
-
+// isUnread reports whether a setting has a value that cannot be read. What follows from it would only say so again in other words.
 func (c Config) isUnread(setting string) bool { return slices.Contains(c.unread, setting) }
 
 // ListeningOn returns the settings for a server that listens on addr, which is HTTPAddr with the port that the system

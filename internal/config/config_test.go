@@ -219,6 +219,7 @@ func TestFaults(t *testing.T) {
 		{"production: no database", production.with("DATABASE_URL", ""), "DATABASE_URL is empty", "postgres://"},
 		{"production: default password", production.with("DATABASE_URL", "postgres://app:postgres@db/app"), "DATABASE_URL has a default password", "of its own"},
 		{"production: the development's password", production.with("DATABASE_URL", "postgres://app:app@db/app"), "DATABASE_URL has a default password", "of its own"},
+		{"production: default password past the pooler", production.with("DATABASE_DIRECT_URL", "postgres://app:app@db/app"), "DATABASE_DIRECT_URL has a default password", "of its own"},
 		{"production: default password in the query", production.with("DATABASE_URL", "postgres:///app?password=change-me"), "DATABASE_URL", "of its own"},
 		{"production: no public URL", production.with("PUBLIC_URL", ""), "PUBLIC_URL is empty", "https://app.example.com"},
 		{"production: http", production.with("PUBLIC_URL", "http://app.example.com"), "PUBLIC_URL is http", "https://"},
@@ -264,6 +265,33 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	named(t, err, "HTTP_ADDR", "REPLICAS", "SESSION_IDLE", "LOG_LEVEL")
 	_, err = config.Load(production.with("REPLICAS", "x", "REDIS_URL", "x", "EDGE_STORE", "redis", "PUBLIC_URL", "").get)
 	named(t, err, "REDIS_URL", "REPLICAS", "PUBLIC_URL")
+}
+
+// What does not follow from the value that cannot be read is said beside it, whatever its hint speaks of.
+func TestWhatCannotBeReadHidesNothingElse(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		env  env
+		want []string
+	}{
+		{"no public URL", production.with("HTTP_ADDR", "x", "PUBLIC_URL", ""), []string{"HTTP_ADDR=", "PUBLIC_URL is empty"}},
+		{"a public URL of http", production.with("HTTP_ADDR", "x", "PUBLIC_URL", "http://a.example.com"), []string{"HTTP_ADDR=", "PUBLIC_URL is http"}},
+		{"a default password", production.with("DATABASE_URL", "x", "DATABASE_DIRECT_URL", "postgres://app:app@db/app"), []string{"DATABASE_URL=", "DATABASE_DIRECT_URL has"}},
+		{"a default password behind a pooler", production.with("DATABASE_DIRECT_URL", "x", "DATABASE_URL", "postgres://app:app@db/app"), []string{"DATABASE_DIRECT_URL=", "DATABASE_URL has"}},
+		{"a default key", production.with("LLM_BASE_URL", "x", "LLM_API_KEY", "changeme"), []string{"LLM_BASE_URL=", "LLM_API_KEY is"}}, // example:line
+		{"an issuer that hints at it", production.with("DEV_ISSUER", "x", "OIDC_ISSUER", ""), []string{"DEV_ISSUER=", "OIDC_ISSUER is"}},
+		{"an address beside a public URL", development.with("HTTP_ADDR", "x", "PUBLIC_URL", "http://a.example.com"), []string{"HTTP_ADDR=", "OIDC_ISSUER is"}},
+		{"an address without one", development.with("HTTP_ADDR", "x"), []string{"HTTP_ADDR="}},
+		{"what holds in any environment", development.with("APP_ENV", "x", "SESSION_IDLE", "400h"), []string{"APP_ENV=", "SESSION_IDLE is"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.Load(test.env.get)
+			named(t, err, test.want...)
+		})
+	}
 }
 
 // What other packages find is said with the rest, unless what they look at cannot be read.

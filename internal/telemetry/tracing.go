@@ -40,19 +40,36 @@ func NewTracing(ctx context.Context, getenv func(string) string, log *slog.Logge
 	if err != nil {
 		return nil, fmt.Errorf("make exporter of traces: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
-		resource.WithAttributes(attribute.String("service.name", "server")), resource.WithFromEnv())
+	given, err := givenResource(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
+		return nil, err
+	}
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithAttributes(attribute.String("service.name", "server")), resource.WithAttributes(given.Attributes()...))
+	if err != nil {
+		return nil, fmt.Errorf("describe this process for traces: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(&quietExporter{SpanExporter: exporter, log: log}), sdktrace.WithResource(about))
 	return &Tracing{provider: provider, tracer: provider.Tracer("server"), propagators: propagation.TraceContext{}}, nil
 }
 
-// CheckTracing says which of OpenTelemetry's variables ask for what is not spoken here. It connects to nothing.
-func CheckTracing(getenv func(string) string) error {
-	_, err := tracesEndpoint(getenv)
+// CheckTracing says which of OpenTelemetry's variables keep NewTracing from making one. It connects to nothing.
+func CheckTracing(ctx context.Context, getenv func(string) string) error {
+	endpoint, err := tracesEndpoint(getenv)
+	if endpoint == "" || err != nil {
+		return err
+	}
+	_, err = givenResource(ctx)
 	return err
+}
+
+// givenResource is what OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say of this process.
+func givenResource(ctx context.Context) (*resource.Resource, error) {
+	given, err := resource.New(ctx, resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES cannot be read, write it as name=value,name=value: %w", err)
+	}
+	return given, nil
 }
 
 // tracesEndpoint is the URL that takes spans, or empty if nobody asked for traces.

@@ -1,6 +1,7 @@
 package telemetry_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -33,6 +34,9 @@ func TestTracingIsConfiguredByItsOwnVariables(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			tracing, err := telemetry.NewTracing(t.Context(), func(name string) string { return test.env[name] }, slog.New(slog.DiscardHandler))
+			if checked := telemetry.CheckTracing(t.Context(), func(name string) string { return test.env[name] }); fmt.Sprint(checked) != fmt.Sprint(err) {
+				t.Errorf("the check says %v, and then %v", checked, err)
+			}
 			if test.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), test.fault) {
 					t.Fatalf("the error is %v, want %q", err, test.fault)
@@ -46,6 +50,21 @@ func TestTracingIsConfiguredByItsOwnVariables(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What describes the process is read from its own environment, so this runs alone. Without traces nobody reads it.
+func TestWhatTracesSayOfTheProcessIsChecked(t *testing.T) {
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "team=a,x")
+	for _, endpoint := range []string{"", "http://collector:4318"} {
+		getenv := func(name string) string { return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}[name] }
+		checked := telemetry.CheckTracing(t.Context(), getenv)
+		if said := checked != nil && strings.Contains(checked.Error(), "OTEL_RESOURCE_ATTRIBUTES cannot be read, write it as name=value"); said != (endpoint != "") {
+			t.Errorf("with the endpoint %q the check says: %v", endpoint, checked)
+		}
+		if _, err := telemetry.NewTracing(t.Context(), getenv, slog.New(slog.DiscardHandler)); fmt.Sprint(err) != fmt.Sprint(checked) {
+			t.Errorf("with the endpoint %q the check says %v, and then %v", endpoint, checked, err)
+		}
 	}
 }
 
