@@ -84,6 +84,9 @@ func (s *Server) numberFault(o store.Override) string {
 	if err := wanted.Limit.Check(); err != nil {
 		return "is ignored: " + err.Error()
 	}
+	if edge := s.edgeOver(o.Budget); edge != nil && wanted.Unlimited { // In words of its own: no limit is asked for here.
+		return fmt.Sprintf("is unlimited, above the %d of %s: more is promised than is kept", edge.Limit.N, edge.Name)
+	}
 	if err := s.checkSetting(row, wanted); err != nil {
 		return err.Error()
 	}

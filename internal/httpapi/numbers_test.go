@@ -62,7 +62,7 @@ func TestOverrideFaultsByTheSettingsOfNow(t *testing.T) {
 		{"admin.threaddump", new(int64(4999)), nil, true, ""},
 		{"admin.threaddump", nil, nil, false, ""},
 		{"user", new(int64(201)), nil, false, "must be at most 200, the limit of edge.caller"},
-		{"user", nil, nil, false, "must be given, and at most 200, the limit of edge.caller"},
+		{"user", nil, nil, false, "is unlimited, above the 200 of edge.caller: more is promised than is kept"},
 		{"user", new(int64(200)), nil, false, ""},
 		{"gone", new(int64(2)), nil, false, "is ignored: the budget must be a budget of the table"},
 	} {
@@ -76,6 +76,20 @@ func TestOverrideFaultsByTheSettingsOfNow(t *testing.T) {
 		if c.want != "" && got != "override of user alice: "+c.budget+" "+shown || c.want == "" && got != "" {
 			t.Errorf("%s: the log says %q", c.budget, got)
 		}
+	}
+}
+
+// Who sets an override is told what to give instead.
+func TestUnlimitedAboveTheEdgeIsRefused(t *testing.T) {
+	t.Parallel()
+	s := planned(t)
+	const want = "must be given, and at most 200, the limit of edge.caller"
+	faults := s.checkOverride("user", api.OverridePut{Unlimited: true})
+	if len(faults) != 1 || faults[0].Field != "limit" || !strings.HasPrefix(faults[0].Message, want) {
+		t.Errorf("an unlimited user: %+v, want one of limit that %s", faults, want)
+	}
+	if faults := s.checkOverride("admin.threaddump", api.OverridePut{Unlimited: true}); len(faults) != 0 {
+		t.Errorf("what no edge is above: %+v", faults)
 	}
 }
 

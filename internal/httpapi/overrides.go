@@ -238,15 +238,23 @@ func (s *Server) checkSetting(row *ratelimit.Budget, wanted ratelimit.Setting) e
 
 // underEdge holds user under what the edge lets one person through to: more would be promised than is kept.
 func (s *Server) underEdge(budget string, wanted ratelimit.Setting) error {
+	edge := s.edgeOver(budget)
+	switch {
+	case edge == nil:
+		return nil
+	case wanted.Unlimited:
+		return fmt.Errorf("must be given, and at most %d, the limit of %s: more would be promised than is kept", edge.Limit.N, edge.Name)
+	case wanted.Limit.N > edge.Limit.N:
+		return fmt.Errorf("must be at most %d, the limit of %s", edge.Limit.N, edge.Name)
+	}
+	return nil
+}
+
+// edgeOver is the budget of the edge that a budget may not be above, nil if there is none.
+func (s *Server) edgeOver(budget string) *ratelimit.Budget {
 	edge := s.Limiter.Budget(api.BudgetEdgeCaller)
 	if budget != api.BudgetUser || edge == nil || edge.Unlimited {
 		return nil
 	}
-	if wanted.Unlimited {
-		return fmt.Errorf("must be given, and at most %d, the limit of %s: more would be promised than is kept", edge.Limit.N, edge.Name)
-	}
-	if wanted.Limit.N > edge.Limit.N {
-		return fmt.Errorf("must be at most %d, the limit of %s", edge.Limit.N, edge.Name)
-	}
-	return nil
+	return edge
 }
