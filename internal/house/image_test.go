@@ -62,7 +62,7 @@ type composeFile struct {
 		ReadOnly    bool              `yaml:"read_only"`
 		Restart     string            `yaml:"restart"`
 		Profiles    []string          `yaml:"profiles"`
-		Volumes     []string          `yaml:"volumes"`
+		Volumes     []any             `yaml:"volumes"` // strings, or mappings
 		Tmpfs       []string          `yaml:"tmpfs"`
 		Healthcheck struct {
 			Test []string `yaml:"test"`
@@ -150,6 +150,64 @@ func TestComposeForProduction(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whoever sets a setting in production's --env-file finds it set in the servers, but for those that these files decide.
+func TestProductionPassesSettingsOn(t *testing.T) {
+	t.Parallel()
+	own := map[string]string{
+		"APP_ENV":             "the file is that of production",
+		"HTTP_ADDR":           "where the proxy and the health check look for the server",
+		"ADMIN_ADDR":          "where Prometheus looks for the metrics, within the network",
+		"PUBLIC_URL":          "https:// and SITE",
+		"DATA_DIR":            "there is no embedded PostgreSQL",
+		"DATABASE_URL":        "the container with POSTGRES_PASSWORD",
+		"DATABASE_DIRECT_URL": "there is no pooler in front of it",
+		"MIGRATE_ON_START":    "the container migrate does that",
+		"REDIS_URL":           "the container with REDIS_PASSWORD",
+		"REPLICAS":            "there are two servers",
+		"TRUSTED_PROXIES":     "the proxy, by its fixed address",
+		"DEV_ISSUER":          "refused in production",
+	}
+	passed := passedOn(t, "docker-compose.prod.yml")
+	settings := regexp.MustCompile(`(?m)^#([A-Z0-9_]+)=`).FindAllStringSubmatch(string(readFile(t, ".env.example")), -1)
+	if len(settings) < len(own) {
+		t.Fatalf(".env.example has %d settings", len(settings))
+	}
+	known := map[string]bool{}
+	for _, found := range settings {
+		name := found[1]
+		known[name] = true
+		if why, isOwn := own[name]; isOwn == passed[name] {
+			t.Errorf("%s: passed on is %t; own: %q", name, passed[name], why)
+		}
+	}
+	for name := range own {
+		if !known[name] {
+			t.Errorf("%s is no setting", name)
+		}
+	}
+}
+
+// passedOn is which variables both servers have from the environment of Compose: without a value of the file's, or from one
+// of the same name.
+func passedOn(t *testing.T, name string) map[string]bool {
+	t.Helper()
+	var file struct {
+		Services map[string]struct {
+			Environment map[string]*string `yaml:"environment"`
+		} `yaml:"services"`
+	}
+	if err := yaml.Unmarshal(readFile(t, name), &file); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	passed := map[string]bool{}
+	for variable, value := range file.Services["server-1"].Environment {
+		other, both := file.Services["server-2"].Environment[variable]
+		same := both && (value == nil) == (other == nil) && (value == nil || *value == *other)
+		passed[variable] = same && (value == nil || strings.HasPrefix(*value, "${"+variable+":"))
+	}
+	return passed
 }
 
 func firstMatch(t *testing.T, name, pattern string) string {
