@@ -37,7 +37,7 @@ type agreement struct {
 	log       *slog.Logger
 	metrics   *telemetry.Metrics
 	warned    map[string]bool
-	failing   bool
+	failing   time.Time // since when there is no comparing; zero: there is
 }
 
 // watchAgreement announces this process until ctx ends. An outage of the database only ends the comparing.
@@ -88,7 +88,7 @@ func (a *agreement) compare(ctx context.Context) {
 		a.failed(ctx, err)
 		return
 	}
-	a.failing = false
+	a.worked(ctx)
 	a.metrics.Disagreeing(len(others))
 	for _, other := range others {
 		a.warn(ctx, mine, other)
@@ -97,10 +97,20 @@ func (a *agreement) compare(ctx context.Context) {
 
 // failed says once that there is no comparing. That ctx has ended is no failure.
 func (a *agreement) failed(ctx context.Context, err error) {
-	if !a.failing && ctx.Err() == nil {
-		a.log.WarnContext(ctx, "whether all servers decide alike cannot be told until the database answers", "error", err)
+	if !a.failing.IsZero() || ctx.Err() != nil {
+		return
 	}
-	a.failing = true
+	a.failing = time.Now()
+	a.log.WarnContext(ctx, "whether all servers decide alike cannot be told until the database answers", "error", err)
+}
+
+// worked says once that there is comparing again.
+func (a *agreement) worked(ctx context.Context) {
+	if a.failing.IsZero() {
+		return
+	}
+	a.log.WarnContext(ctx, "whether all servers decide alike can be told again", "lasted", time.Since(a.failing).Round(time.Millisecond).String())
+	a.failing = time.Time{}
 }
 
 func (a *agreement) warn(ctx context.Context, mine, other store.Process) {

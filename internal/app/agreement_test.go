@@ -53,6 +53,9 @@ func TestAgreement(t *testing.T) {
 		t.Errorf("without the database: %s", said)
 	}
 	others, fault = nil, nil
+	if said := compare(); strings.Count(said, "can be told again") != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, "lasted=") {
+		t.Errorf("with the database again: %s", said)
+	}
 	if said := compare(); said != "" {
 		t.Errorf("alone again: %s", said)
 	}

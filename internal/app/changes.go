@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"sync"
+	"time"
 
 	"example.com/gatehouse/internal/store"
 )
@@ -12,7 +13,7 @@ import (
 func (s *server) followChanges(ctx, work context.Context) error {
 	known := make(chan struct{})
 	first := sync.OnceFunc(func() { close(known) })
-	interrupted := false
+	var interrupted time.Time // zero: it is not
 	apply := func(ctx context.Context, changes []store.Change) error {
 		if err := s.auth.Apply(ctx, changes); err != nil {
 			return err
@@ -20,15 +21,23 @@ func (s *server) followChanges(ctx, work context.Context) error {
 		if err := s.applyToBudgets(ctx, changes); err != nil {
 			return err
 		}
-		interrupted = false
+		if !interrupted.IsZero() {
+			s.log.WarnContext(work, "changes are heard of again", "lasted", time.Since(interrupted).Round(time.Millisecond).String())
+		}
+		interrupted = time.Time{}
 		first()
 		return nil
 	}
 	failed := func(err error) {
-		if !interrupted {
-			s.log.WarnContext(work, "changes are not heard of until the database answers again; admin routes answer 503 meanwhile", "error", err)
+		if !interrupted.IsZero() {
+			return
 		}
-		interrupted = true
+		interrupted = time.Now()
+		log := s.log
+		if why := store.Refusal(err); why != "" {
+			log = log.With("why", why, "fix", "mend "+s.directSetting()+", or the database")
+		}
+		log.WarnContext(work, "changes are not heard of until the database answers again; admin routes answer 503 meanwhile", "error", err)
 	}
 	s.following.Go(func() { s.store.Follow(work, apply, failed) })
 	select {

@@ -66,16 +66,11 @@ func (s *server) startDatabase(ctx context.Context) error {
 // it comes up beside the server.
 func (s *server) awaitSchema(ctx context.Context) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
-		ready, err := s.schemaReady(ctx)
+		ready, setting, err := s.schemaReady(ctx)
 		if ready || err != nil && !errors.Is(err, store.ErrUnavailable) {
 			return err
 		}
-		if err != nil {
-			s.log.WarnContext(ctx, "the database does not answer; trying again", "error", err, "in", wait.String())
-		} else {
-			s.health.Set(httpapi.Behind)
-			s.log.WarnContext(ctx, "the database lacks a migration; waiting for the subcommand migrate", "again_in", wait.String())
-		}
+		s.warnOfWaiting(ctx, setting, err, wait)
 		select {
 		case <-ctx.Done():
 			return ctx.Err() //nolint:wrapcheck // Compared by who told it to end.
@@ -84,14 +79,37 @@ func (s *server) awaitSchema(ctx context.Context) error {
 	}
 }
 
-func (s *server) schemaReady(ctx context.Context) (bool, error) {
+// schemaReady also names the setting that an error is about.
+func (s *server) schemaReady(ctx context.Context) (ready bool, setting string, err error) {
 	if s.cfg.MigrateOnStart {
 		if err := s.store.Migrate(ctx); err != nil {
-			return false, err
+			return false, s.directSetting(), err
 		}
 	}
 	schema, err := s.store.Schema(ctx)
-	return !schema.Behind && err == nil, err
+	return !schema.Behind && err == nil, "DATABASE_URL", err
+}
+
+// directSetting is which setting leads past a connection pooler.
+func (s *server) directSetting() string {
+	if s.cfg.DatabaseDirectURL != "" {
+		return "DATABASE_DIRECT_URL"
+	}
+	return "DATABASE_URL"
+}
+
+// warnOfWaiting says what is waited for: the schema, if there is no error, or what the setting leads to.
+func (s *server) warnOfWaiting(ctx context.Context, setting string, err error, wait time.Duration) {
+	switch why := store.Refusal(err); {
+	case err == nil:
+		s.health.Set(httpapi.Behind)
+		s.log.WarnContext(ctx, "the database lacks a migration; waiting for the subcommand migrate", "again_in", wait.String())
+	case why != "":
+		s.log.WarnContext(ctx, "the database answers, but does not let this server in; trying again",
+			"why", why, "fix", "mend "+setting+", or the database", "error", err, "in", wait.String())
+	default:
+		s.log.WarnContext(ctx, "the database does not answer; trying again", "error", err, "in", wait.String())
+	}
 }
 
 // secretSize is enough for an HMAC-SHA256 key.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -99,6 +100,46 @@ func TestOpenAdminAddrIsWarnedOf(t *testing.T) {
 			}
 			if got := strings.Count(log.String(), "ADMIN_ADDR answers other machines"); got != test.want {
 				t.Errorf("it was said %d times, want %d:\n%s", got, test.want, &log)
+			}
+		})
+	}
+}
+
+// A database that answers and lets the server not in is waited for too, and the log says what is to be mended, and where.
+func TestDatabaseThatRefuses(t *testing.T) {
+	t.Parallel()
+	database := servertest.NewDatabase(t)
+	locked := newRole(t, database)
+	locked.allow(t, false)
+	missing, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing.Path = "/missing"
+	for name, c := range map[string]struct{ setting, url, why string }{
+		"no such database":     {"DATABASE_URL", missing.String(), "there is no such database"},
+		"no such user's login": {"DATABASE_URL", locked.url, "there is no such user, or it may not log in"},
+		"past a pooler":        {"DATABASE_DIRECT_URL", missing.String(), "there is no such database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			env := map[string]string{
+				"APP_ENV": "development", "HTTP_ADDR": "127.0.0.1:0", "ADMIN_ADDR": "127.0.0.1:0", "LOG_FORMAT": "json", "DATABASE_URL": database,
+			}
+			env[c.setting] = c.url
+			var log bytes.Buffer
+			if err := app.Run(ctx, nil, getenv(env), endAt{&log, "the database answers, but does not let this server in; trying again", cancel}); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{`"why":"` + c.why, `"fix":"mend ` + c.setting + `, or the database"`} {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("the log does not say %s:\n%s", want, &log)
+				}
+			}
+			if strings.Contains(log.String(), "does not answer") {
+				t.Errorf("it is said that it does not answer:\n%s", &log)
 			}
 		})
 	}

@@ -74,6 +74,24 @@ func unreachable(err error) bool {
 	return false
 }
 
+// Refusal says why the database, which answers, lets nobody in; empty for every other fault. Trying again helps only once
+// somebody has mended the URL or the database.
+func Refusal(err error) string {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return ""
+	}
+	switch refused.Code {
+	case "28P01": // invalid_password, which PostgreSQL says of an unknown user too
+		return "the password is wrong, or there is no such user"
+	case "28000": // invalid_authorization_specification
+		return "there is no such user, or it may not log in from here (pg_hba.conf)"
+	case "3D000": // invalid_catalog_name
+		return "there is no such database"
+	}
+	return ""
+}
+
 // kindOfState reads an SQLSTATE (PostgreSQL manual, appendix A).
 func kindOfState(code string) error {
 	switch code {

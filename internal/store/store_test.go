@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"example.com/gatehouse/internal/store"
 	"example.com/gatehouse/internal/store/storetest"
@@ -205,5 +207,21 @@ func TestTrace(t *testing.T) {
 	}
 	if !slices.Equal(ended, want) {
 		t.Errorf("statements traced: %q, want %q", ended, want)
+	}
+}
+
+// What is wrong with a login is told from a database that does not answer.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]string{
+		"28P01": "password", "28000": "may not log in", "3D000": "no such database", "57P03": "", "23505": "",
+	} {
+		why := store.Refusal(fmt.Errorf("ping database: %w", &pgconn.PgError{Code: code}))
+		if want == "" && why != "" || !strings.Contains(why, want) {
+			t.Errorf("%s is %q, want %q", code, why, want)
+		}
+	}
+	if why := store.Refusal(store.ErrUnavailable); why != "" {
+		t.Errorf("no answer is %q", why)
 	}
 }
