@@ -31,3 +31,11 @@ test('what is true for a minute is asked for anew after that', () => {
 test('two actions never share a key, though their content is the same', () => {
   expect(new Action().keyFor('x')).not.toBe(new Action().keyFor('x'));
 });
+
+test('one that is resumed goes on with its key, for the same content only', () => {
+  const before = new Action();
+  const key = before.keyFor({ title: 'Buy milk' });
+  const kept = JSON.parse(JSON.stringify(before.tried));
+  expect(Action.resumed(kept).keyFor({ title: 'Buy milk' })).toBe(key);
+  expect(Action.resumed(kept).keyFor({ title: 'Buy oat milk' })).not.toBe(key);
+});

@@ -24,6 +24,13 @@ export function entryOf(task: Task | Draft): Entry {
   };
 }
 
+/** Whether something that was kept is an entry still. */
+export function isEntry(value: unknown): value is Entry {
+  const { title, notes, due, priority, tags } = (value ?? {}) as Partial<Entry>;
+  const texts = [title, notes, due, tags].every((text) => typeof text === 'string');
+  return texts && priorities.some((known) => known === priority);
+}
+
 export function createBody(entry: Entry): TaskCreate {
   return {
     title: entry.title.trim(),

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { cleanup, fireEvent, screen } from '@testing-library/react';
 import { expect, test, vi } from 'vitest';
-import { alice, aliceLimits, json, problem, refusal, signedIn } from '../testing/fakeserver';
+import { alice, aliceLimits, type FakeServer, json, problem, refusal, signedIn } from '../testing/fakeserver';
 import { advance, click, open, settle, stopClock, write } from '../testing/page';
 import { signedInWith, task } from './fake';
 
@@ -29,6 +29,16 @@ const parsed = {
   ],
 };
 
+const label = 'What is to be done?';
+
+// Has that many tasks saved, and then refuses.
+function savesOnly(server: FakeServer, count: number): void {
+  let left = count;
+  server.on('POST /api/v1/tasks', (_, body) =>
+    left-- > 0 ? json(task((body as { title: string }).title), 201) : refusal('tasks.write', 1000),
+  );
+}
+
 test('the page shows the tasks beside the budgets that they spend, each asked for once', async () => {
   const server = signedInWith(task('Write the release notes'));
   await open(server);
@@ -42,7 +52,7 @@ test('a text is turned into drafts, one is put right, and they are saved', async
     .on('POST /api/v1/tasks/parse', () => json(parsed))
     .on('POST /api/v1/tasks', (_, body) => json(task((body as { title: string }).title), 201));
   await open(server);
-  await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+  await write(label, 'Buy milk #home\nCall Ann !high');
   await click('button', 'Turn into tasks');
   expect(screen.getByText('#home', { selector: 'mark' }).textContent).toContain('tag');
   const [first] = screen.getAllByLabelText('Title');
@@ -58,13 +68,13 @@ test('a text is turned into drafts, one is put right, and they are saved', async
     expect.stringContaining('Buy oat milk'),
     expect.stringContaining('Call Ann'),
   ]);
-  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', '');
+  expect(screen.getByLabelText(label)).toHaveProperty('value', '');
 });
 
 test('whoever is refused sees until when, may not press till then, and then succeeds', async () => {
   const server = signedIn().on('POST /api/v1/tasks/parse', () => refusal('tasks.parse', 3000));
   await open(server);
-  await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+  await write(label, 'Buy milk #home\nCall Ann !high');
   await click('button', 'Turn into tasks');
   expect(screen.getByText('Reading free text', { selector: '.notice b' })).toBeTruthy();
   expect(screen.getByText('REQ123')).toBeTruthy();
@@ -86,7 +96,7 @@ test('drafts that could not be saved are kept, and none is saved twice', async (
       ++tries === 2 ? refusal('tasks.write', 1000) : json(task((body as { title: string }).title), 201),
     );
   await open(server);
-  await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+  await write(label, 'Buy milk #home\nCall Ann !high');
   await click('button', 'Turn into tasks');
   await click('button', 'Save 2 tasks');
   expect(screen.getByLabelText('Title')).toHaveProperty('value', 'Buy milk');
@@ -98,23 +108,95 @@ test('drafts that could not be saved are kept, and none is saved twice', async (
   expect(titles).toEqual(['Call Ann', 'Buy milk', 'Buy milk']);
 });
 
-test('after a save in part the text is what is not saved yet, with what was typed since, so that it is read once', async () => {
-  let tries = 0;
-  const server = signedIn()
-    .on('POST /api/v1/tasks/parse', () => json(parsed))
-    .on('POST /api/v1/tasks', (_, body) =>
-      ++tries === 2 ? refusal('tasks.write', 1000) : json(task((body as { title: string }).title), 201),
-    );
+test('what was read leaves the text once a draft of it is saved; the rest is saved or discarded before another reading', async () => {
+  const server = signedIn().on('POST /api/v1/tasks/parse', () => json(parsed));
+  savesOnly(server, 1);
   await open(server);
-  await write('What is to be done?', 'Buy milk #home\nCall Ann !high');
+  await write(label, 'Buy milk #home\nCall Ann !high');
   await click('button', 'Turn into tasks');
-  await write('What is to be done?', 'Buy milk #home\nCall Ann !high\nRest');
+  await write(label, 'Buy milk #home\nCall Ann !high\nRest');
   await click('button', 'Save 2 tasks');
-  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', 'Buy milk #home\nRest');
-  await click('button', 'Back to the text');
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Rest');
+  expect(screen.queryByRole('button', { name: 'Back to the text' })).toBeNull();
+  expect(screen.getByRole('button', { name: 'Turn into tasks' })).toHaveProperty('disabled', true);
+  await click('button', 'Discard the rest (1)');
+  expect(screen.queryByLabelText('Title')).toBeNull();
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Rest');
   await advance(1000);
   await click('button', 'Turn into tasks');
-  expect(server.asked.at(-1)?.body).toMatchObject({ text: 'Buy milk #home\nRest' });
+  expect(server.asked.at(-1)?.body).toMatchObject({ text: 'Rest' });
+});
+
+test('a reload after a save in part shows the drafts that are left, as they were put right', async () => {
+  const server = signedInWith().on('POST /api/v1/tasks/parse', () => json(parsed));
+  savesOnly(server, 1);
+  await open(server);
+  await write(label, 'Buy milk #home\nCall Ann !high');
+  await click('button', 'Turn into tasks');
+  const [first] = screen.getAllByLabelText('Title');
+  if (first) fireEvent.change(first, { target: { value: 'Buy oat milk' } });
+  await click('button', 'Save 2 tasks');
+  cleanup();
+  const again = signedInWith();
+  savesOnly(again, 9);
+  await open(again);
+  expect(screen.getByLabelText(label)).toHaveProperty('value', '');
+  expect(screen.getByLabelText('Title')).toHaveProperty('value', 'Buy oat milk');
+  expect(screen.getByRole('button', { name: 'Discard the rest (1)' })).toBeTruthy();
+  await click('button', 'Save the task');
+  expect(again.asked.filter(({ what }) => what === 'POST /api/v1/tasks').map(({ body }) => body)).toMatchObject([
+    { title: 'Buy oat milk', tags: ['home'] },
+  ]);
+  expect(again.keys('POST /api/v1/tasks')).toEqual(server.keys('POST /api/v1/tasks').slice(1));
+  expect(screen.queryByLabelText('Title')).toBeNull();
+});
+
+test('drafts of which none is saved are there after a reload, and the text to go back to', async () => {
+  await open(signedInWith().on('POST /api/v1/tasks/parse', () => json(parsed)));
+  await write(label, 'Buy milk #home\nCall Ann !high');
+  await click('button', 'Turn into tasks');
+  cleanup();
+  await open(signedInWith());
+  expect(screen.getAllByLabelText('Title')).toHaveLength(2);
+  expect(screen.getByText('#home', { selector: 'mark' })).toBeTruthy();
+  await click('button', 'Back to the text');
+  expect(screen.queryByLabelText('Title')).toBeNull();
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Buy milk #home\nCall Ann !high');
+});
+
+test('who leaves during a save and comes back before its answer finds it running, and its end', async () => {
+  const answers: (() => void)[] = [];
+  const server = signedInWith()
+    .on('POST /api/v1/tasks/parse', () => json(parsed))
+    .on('POST /api/v1/tasks', (_, body) => {
+      const { title } = body as { title: string };
+      return new Promise((resolve) => answers.push(() => resolve(json(task(title), 201))));
+    });
+  await open(server);
+  await write(label, 'Buy milk #home\nCall Ann !high');
+  await click('button', 'Turn into tasks');
+  await click('button', 'Save 2 tasks');
+  await click('link', 'Budgets');
+  await click('link', 'Tasks');
+  expect(screen.getByRole('button', { name: 'Turn into tasks' })).toHaveProperty('disabled', true);
+  expect(screen.getByRole('button', { name: 'Saving…' })).toHaveProperty('disabled', true);
+  await write(label, 'Buy milk #home\nCall Ann !high\nWater the plants');
+  answers[0]?.();
+  await settle();
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Water the plants');
+  await write(label, 'Water the plants today');
+  answers[1]?.();
+  await settle();
+  expect(screen.queryByLabelText('Title')).toBeNull();
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Water the plants today');
+  expect(screen.getByRole('button', { name: 'Turn into tasks' })).toHaveProperty('disabled', false);
+  const titles = server.asked
+    .filter(({ what }) => what === 'POST /api/v1/tasks')
+    .map(({ body }) => (body as { title: string }).title);
+  expect(titles).toEqual(['Call Ann', 'Buy milk']);
+  cleanup();
+  await open(signedInWith());
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Water the plants today');
 });
 
 test('what is saved after the page was left is not in the text of who comes back', async () => {
@@ -123,14 +205,14 @@ test('what is saved after the page was left is not in the text of who comes back
     .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
     .on('POST /api/v1/tasks', () => new Promise((resolve) => (answer = () => resolve(json(task('Buy milk'), 201)))));
   await open(server);
-  await write('What is to be done?', 'Buy milk #home');
+  await write(label, 'Buy milk #home');
   await click('button', 'Turn into tasks');
   await click('button', 'Save the task');
   await click('link', 'Budgets');
   answer();
   await settle();
   await click('link', 'Tasks');
-  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', '');
+  expect(screen.getByLabelText(label)).toHaveProperty('value', '');
 });
 
 test('a save without an answer is sent again with the same key, and makes no task twice', async () => {
@@ -142,7 +224,7 @@ test('a save without an answer is sent again with the same key, and makes no tas
       return json(task((body as { title: string }).title), 201);
     });
   await open(server);
-  await write('What is to be done?', 'Buy milk #home');
+  await write(label, 'Buy milk #home');
   await click('button', 'Turn into tasks');
   await click('button', 'Save the task');
   expect(screen.getByRole('alert').textContent).toContain('could not be reached');
@@ -155,11 +237,11 @@ test('a save without an answer is sent again with the same key, and makes no tas
 test('the end of a session leaves the page and what was typed, and nothing is asked any more', async () => {
   const server = signedIn().on('POST /api/v1/tasks/parse', () => problem(401, 'AUTH_FAILED', 'Authentication failed.'));
   await open(server);
-  await write('What is to be done?', 'Buy milk');
+  await write(label, 'Buy milk');
   await click('button', 'Turn into tasks');
   expect(screen.getAllByRole('link', { name: 'Sign in again' }).length).toBeGreaterThan(0);
   expect(screen.getByText('What you typed above the list is kept.')).toBeTruthy();
-  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', 'Buy milk');
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Buy milk');
   const asked = server.asked.length;
   await advance(120_000);
   expect(server.asked.length).toBe(asked);
@@ -172,7 +254,7 @@ test('whoever is offline is told at once that nothing was reached, and nothing w
   await open(server);
   vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false);
   globalThis.dispatchEvent(new Event('offline'));
-  await write('What is to be done?', 'Buy milk');
+  await write(label, 'Buy milk');
   await click('button', 'Turn into tasks');
   expect(screen.getByRole('alert').textContent).toContain('could not be reached');
   const asked = server.count('GET /api/v1/tasks');
@@ -188,7 +270,7 @@ test('a gauge falls with the headers of any answer', async () => {
     json(parsed, 200, { RateLimit: '"user";r=3;t=40', 'RateLimit-Policy': '"user";q=100;w=60' }),
   );
   await open(server);
-  await write('What is to be done?', 'x');
+  await write(label, 'x');
   await click('button', 'Turn into tasks');
   const meter = screen.getByRole('meter', { name: 'All your requests' });
   expect(meter.getAttribute('aria-valuetext')).toBe('3 of 100 left');
@@ -199,7 +281,6 @@ test('a gauge falls with the headers of any answer', async () => {
 });
 
 test('what was typed comes back to the same person, and to nobody else', async () => {
-  const label = 'What is to be done?';
   await open(signedInWith());
   await write(label, 'Buy a ring');
   cleanup();
@@ -216,17 +297,17 @@ test('while drafts are saved they cannot be changed, and what is typed meanwhile
     .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
     .on('POST /api/v1/tasks', () => new Promise((resolve) => (answer = () => resolve(json(task('Buy milk'), 201)))));
   await open(server);
-  await write('What is to be done?', 'Buy milk #home');
+  await write(label, 'Buy milk #home');
   await click('button', 'Turn into tasks');
   await click('button', 'Save the task');
   expect(screen.getByLabelText('Title').closest('fieldset')).toHaveProperty('disabled', true);
   expect(screen.getByRole('button', { name: 'Back to the text' })).toHaveProperty('disabled', true);
   expect(screen.getByRole('button', { name: 'Turn into tasks' })).toHaveProperty('disabled', true);
-  fireEvent.keyDown(screen.getByLabelText('What is to be done?'), { key: 'Enter' });
+  fireEvent.keyDown(screen.getByLabelText(label), { key: 'Enter' });
   await settle();
   expect(server.count('POST /api/v1/tasks/parse')).toBe(1);
-  await write('What is to be done?', 'Buy milk #home\nCall Ann');
+  await write(label, 'Buy milk #home\nCall Ann');
   answer();
   await settle();
-  expect(screen.getByLabelText('What is to be done?')).toHaveProperty('value', 'Call Ann');
+  expect(screen.getByLabelText(label)).toHaveProperty('value', 'Call Ann');
 });

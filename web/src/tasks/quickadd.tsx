@@ -1,70 +1,64 @@
-import { useMutation } from '@tanstack/react-query';
-import { type KeyboardEvent, useRef, useState } from 'react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type KeyboardEvent, useRef, useState, useSyncExternalStore } from 'react';
 import { Action } from '../api/action';
 import { asFailure } from '../api/failure';
-import { useApi, useBlock } from '../app/context';
+import { useBlock } from '../app/context';
 import { FailureNotice, Notice } from '../app/notice';
 import { wait } from '../app/time';
 import { useTasksApi } from './api';
-import type { ParseResult } from './contract';
+import { addTask } from './cache';
 import { Drafts } from './drafts';
 import { timeZone } from './entry';
+import { usePad } from './pad';
 
-// What was typed outlives a reload and a new sign-in of the same person, though not the tab.
-const kept = 'quick-add';
 // "In an hour" is another time after this long, so that the reading whose answer was lost is of no use any more.
 const trueForMs = 60_000;
 
 /** Free text in, drafts to look over, tasks out. */
 export function QuickAdd() {
   const api = useTasksApi();
-  const [text, setText] = useKeptText();
+  const client = useQueryClient();
+  const pad = usePad();
+  const { text, reading, saving } = useSyncExternalStore(pad.subscribe, pad.snapshot);
   const input = useRef<HTMLTextAreaElement>(null);
   const [action] = useState(() => new Action(trueForMs));
-  const reading = useMutation({
-    mutationFn: async (source: string): Promise<ParseResult & { source: string }> => {
-      return { ...(await api.parse(action, source, timeZone())), source };
-    },
-  });
-  const [saving, setSaving] = useState(false);
-  const unsaved = useRef('');
-  const progressed = (left: string) => {
-    const before = unsaved.current;
-    setText((now) => (now.startsWith(before) ? left + now.slice(before.length) : now)); // What was typed since stays.
-    unsaved.current = left;
-  };
+  const parse = useMutation({ mutationFn: (source: string) => api.parse(action, source, timeZone()) });
   const close = () => {
-    reading.reset();
+    parse.reset();
     input.current?.focus();
   };
-  const saved = () => {
-    setText((now) => now.trimStart());
-    close();
+  const submit = () => {
+    pad.drop();
+    parse.mutate(text, { onSuccess: (result) => pad.read(text, result) }); // Not where the page was left meanwhile.
+  };
+  const save = async () => {
+    await pad.save(async (each, body) => addTask(client, await api.create(each, body)));
+    if (pad.snapshot().reading === null) close();
   };
   return (
     <section className="quick-add" aria-label="Quick add">
       <TextForm
         text={text}
-        onText={(typed) => setText(() => typed)}
+        onText={(typed) => pad.type(typed)}
         input={input}
-        busy={reading.isPending}
-        held={saving}
-        onSubmit={() => {
-          unsaved.current = text;
-          reading.mutate(text);
-        }}
+        busy={parse.isPending}
+        held={saving || reading?.begun === true}
+        onSubmit={submit}
       />
-      {reading.error && <FailureNotice failure={asFailure(reading.error)} />}
-      {reading.data?.drafts.length === 0 && <Notice>No task was found in that text.</Notice>}
-      {reading.data && reading.data.drafts.length > 0 && (
+      {parse.error && <FailureNotice failure={asFailure(parse.error)} />}
+      {parse.data?.drafts.length === 0 && <Notice>No task was found in that text.</Notice>}
+      {reading && (
         <Drafts
-          key={reading.submittedAt}
-          result={reading.data}
+          reading={reading}
           busy={saving}
-          onBusy={setSaving}
-          onProgress={progressed}
-          onSaved={saved}
-          onCancel={close}
+          fresh={parse.data !== undefined}
+          onChange={(number, entry) => pad.correct(number, entry)}
+          onRemove={(number) => pad.leaveOut(number)}
+          onSave={() => void save()}
+          onCancel={() => {
+            pad.drop();
+            close();
+          }}
         />
       )}
     </section>
@@ -76,7 +70,7 @@ interface FormProps {
   onText: (text: string) => void;
   input: React.RefObject<HTMLTextAreaElement | null>;
   busy: boolean;
-  /** Whether drafts are being saved, which another reading would take away. */
+  /** Whether drafts are being saved, or are left of those, which another reading would take away. */
   held: boolean;
   onSubmit: () => void;
 }
@@ -110,7 +104,9 @@ function TextForm({ text, onText, input, busy, held, onSubmit }: FormProps) {
       />
       <div className="row between">
         <small id="quick-add-hint" className="quiet">
-          One task a line; Shift+Enter begins a new one. You look them over before they are saved.
+          {held
+            ? 'Save or discard the tasks below first; what you type here is kept.'
+            : 'One task a line; Shift+Enter begins a new one. You look them over before they are saved.'}
         </small>
         <button type="submit" className="button primary" disabled={!ready}>
           {block ? `Turn into tasks in ${wait(block.seconds)}` : busy ? 'Reading…' : 'Turn into tasks'}
@@ -118,18 +114,4 @@ function TextForm({ text, onText, input, busy, held, onSubmit }: FormProps) {
       </div>
     </form>
   );
-}
-
-// A change is kept at once, so that one which comes when somebody has left for another page is not lost.
-function useKeptText(): [string, (change: (text: string) => string) => void] {
-  const { identity } = useApi();
-  const [key] = useState(() => `${kept} ${identity.whose()}`);
-  const [text, setText] = useState(() => sessionStorage.getItem(key) ?? '');
-  const latest = useRef(text);
-  const change = (changed: (text: string) => string) => {
-    latest.current = changed(latest.current);
-    sessionStorage.setItem(key, latest.current);
-    setText(latest.current);
-  };
-  return [text, change];
 }
