@@ -26,6 +26,8 @@ func TestEnv(t *testing.T) {
 		{"single quotes", `A='a "b" $c'`, "", `a "b" $c`},
 		{"space around", "\tA=a b \t", "", "a b"},
 		{"export", "export A=1\r\n", "", "1"},
+		{"a comment behind a comment", "A=1 # one # two", "", "1"},
+		{"no comment", "A=1#one", "", "1#one"},
 		{"the last of two", "A=1\nA=2", "", "2"},
 	}
 	for _, test := range tests {
@@ -48,16 +50,40 @@ func TestEnv(t *testing.T) {
 // runEnv prints A as a command of scripts/env sees it, with that .env ("-": none) and in that environment.
 func runEnv(t *testing.T, file, given string) (string, error) {
 	t.Helper()
+	return commandOfEnv(t, file, given, "bash", "-c", `printf %s "$A"`)
+}
+
+// commandOfEnv runs a command through scripts/env, with that .env ("-": none) and in that environment.
+func commandOfEnv(t *testing.T, file, given string, args ...string) (string, error) {
+	t.Helper()
 	dir := t.TempDir()
 	place(t, dir, "scripts/env", string(readFile(t, "scripts/env")))
 	if file != "-" {
 		place(t, dir, ".env", file)
 	}
-	command := exec.CommandContext(t.Context(), "bash", "scripts/env", "bash", "-c", `printf %s "$A"`)
+	command := exec.CommandContext(t.Context(), "bash", append([]string{"scripts/env"}, args...)...)
 	command.Dir = dir
 	command.Env = slices.DeleteFunc([]string{"PATH=" + os.Getenv("PATH"), given}, func(s string) bool { return s == "" })
 	output, err := command.CombinedOutput()
 	return string(output), err
+}
+
+// A setting may have any name, such as one that the script or bash has for itself; only the environment goes before it.
+func TestEnvTakesAnyName(t *testing.T) {
+	t.Parallel()
+	const own, shells = "name value line file number setting settings given double single comment", "HOSTNAME IFS RANDOM SECONDS OPTIND COLUMNS DIRSTACK"
+	has := func(file, given, want string) {
+		if output, err := commandOfEnv(t, file, given, "env"); err != nil || !slices.Contains(strings.Split(output, "\n"), want) {
+			t.Errorf("with %s in .env and %s given, the environment (%v) is not %s:\n%s", file, given, err, want, output)
+		}
+	}
+	for name := range strings.FieldsSeq(own + " " + shells) {
+		has(name+"=file", "A=1", name+"=file")
+	}
+	for name := range strings.FieldsSeq(own + " HOSTNAME") {
+		has(name+"=file", name+"=given", name+"=given")
+		has("A=file", name+"=given", name+"=given")
+	}
 }
 
 // Every target that reads settings reads the same: what is given on the command line or in the environment, then .env.
