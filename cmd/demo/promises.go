@@ -113,7 +113,8 @@ func (d *demo) sprayIsThrottled(ctx context.Context) (string, error) {
 		case code == http.StatusUnauthorized && admitted < most:
 			admitted, refused = admitted+1, 0
 		default:
-			return "", fmt.Errorf("after %d × 401 (%d servers may admit %d): %d %s", admitted, d.replicas, most, code, body)
+			return "", fmt.Errorf("after %d × 401, of at most %d (-replicas %d, each of which counts for itself: say how many there are): %d %s",
+				admitted, most, d.replicas, code, body)
 		}
 	}
 	return d.afterTheLimit(ctx, admitted)

@@ -261,17 +261,6 @@ func TestToldIDsAreExplained(t *testing.T) {
 	wantProblem(t, admin.do("GET", "/limits/session/01890000-0000-7000-8000-000000000000", ""), http.StatusNotFound, api.CodeNotFound)
 }
 
-// untilRefused spends a budget that is counted in PostgreSQL, which a busy machine may not answer for in time.
-func untilRefused(t *testing.T, send func() servertest.Response) {
-	t.Helper()
-	for range 30 {
-		if send().StatusCode == http.StatusTooManyRequests {
-			return
-		}
-	}
-	t.Error("nothing is refused")
-}
-
 // checkExplained asks for an id that is told of, then for the one that the explanation says, and resets by that.
 func checkExplained(t *testing.T, admin administrator, k api.ThrottledKey) {
 	t.Helper()

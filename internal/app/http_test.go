@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -132,6 +134,59 @@ func TestCompletedSignInsAreGivenBack(t *testing.T) {
 		if done := b.signIn(person, "/"); done.StatusCode != http.StatusSeeOther || done.Header.Get("Location") != "/" {
 			t.Fatalf("sign-in %d: %d to %q", i+1, done.StatusCode, done.Header.Get("Location"))
 		}
+	}
+}
+
+// A browser shows a person whatever it navigates to, so where a sign-in is refused it is led to the page that says why; a program
+// gets the envelope.
+func TestRefusedSignInsAreToldByThePage(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "budgets.json")
+	if err := os.WriteFile(file, []byte(`{"edge": {"limit": 20}, "auth.login": {"limit": 1}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := servertest.Start(t, servertest.Env{"BUDGETS_FILE": file})
+	const login, callback = "/api/v1/auth/login", "/api/v1/auth/callback?code=x&state=y"
+	spendLogin := func(from string) {
+		untilRefused(t, func() servertest.Response { return s.Do(servertest.Request{Path: login, From: from}) })
+	}
+	spendEdge := func(from string) {
+		untilRefused(t, func() servertest.Response { return s.Do(servertest.Request{Path: "/api/v1/me", From: from}) })
+	}
+	tests := []struct {
+		name, path, location string
+		status               int // of a program
+		spend                func(from string)
+	}{
+		{"sign-ins are spent", login, "/?signin=busy", http.StatusTooManyRequests, spendLogin},
+		{"the address is spent", login, "/?signin=busy", http.StatusTooManyRequests, spendEdge},
+		{"it is spent when the issuer has answered", callback, "/?signin=busy", http.StatusTooManyRequests, spendEdge},
+		{"an answer of another sign-in", callback, "/?signin=expired", http.StatusBadRequest, func(string) {}},
+		{"no sign-in", "/api/v1/me", "", http.StatusUnauthorized, func(string) {}},
+	}
+	for i, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			from := fmt.Sprintf("203.0.113.%d", 100+i)
+			tt.spend(from)
+			// Sign-ins are counted in PostgreSQL, which a busy machine may not answer for in time: then they are refused as
+			// unavailable, and asked for again.
+			awaitStatus(t, func() servertest.Response { return s.Do(servertest.Request{Path: tt.path, From: from}) }, tt.status)
+			var browser servertest.Response
+			for range 30 {
+				browser = s.Do(servertest.Request{Path: tt.path, From: from, Header: http.Header{"Sec-Fetch-Mode": {"navigate"}}})
+				if browser.Header.Get("Location") != "/?signin=unavailable" {
+					break
+				}
+			}
+			status := tt.status
+			if tt.location != "" {
+				status = http.StatusSeeOther
+			}
+			if got := browser.Header.Get("Location"); got != tt.location || browser.StatusCode != status {
+				t.Errorf("a browser gets %d to %q, want %d to %q: %s", browser.StatusCode, got, status, tt.location, browser.Body)
+			}
+		})
 	}
 }
 

@@ -30,6 +30,8 @@ const (
 	CodeInvalid = "invalid"
 	// CodeUnavailable: the issuer or the database could not be reached. Trying again later may work.
 	CodeUnavailable = "unavailable"
+	// CodeBusy: too many sign-ins were begun from this address, or too much else was. It passes within a minute.
+	CodeBusy = "busy"
 )
 
 // A SignIn is the end of a sign-in.
@@ -49,10 +51,13 @@ type SignIn struct {
 // Location is the path that the callback redirects to.
 func (s SignIn) Location() string {
 	if s.Code != "" {
-		return "/?signin=" + url.QueryEscape(s.Code)
+		return FailedAt(s.Code)
 	}
 	return s.ReturnTo
 }
+
+// FailedAt is the path of the page that says why a sign-in failed.
+func FailedAt(code string) string { return "/?signin=" + url.QueryEscape(code) }
 
 // Login begins a sign-in: the issuer's URL to redirect to, and a cookie that ties the answer to this browser. returnTo
 // is where the person wants to be afterwards; anything but a local path becomes "/". charge is kept for whoever ends the

@@ -38,6 +38,8 @@ type exchange struct {
 	budgets ratelimit.Decision
 	// cause is what went wrong, for the log alone.
 	cause error
+	// failed says that the server could not do what it should have, however that was told.
+	failed bool
 	// gone says that the caller had hung up when a failure was to be answered.
 	gone bool
 	// cut says that an answer that had begun was cut off.

@@ -162,7 +162,7 @@ func window(l ratelimit.Limit) time.Duration {
 // giveBack returns what the route's own budgets were charged, if the request failed by the server's fault while the
 // caller was still there. The budgets of user and organisation keep theirs: they count requests, not successes.
 func (s *Server) giveBack(c *call, finished bool) {
-	failed := !finished || c.gin.Writer.Status() >= http.StatusInternalServerError
+	failed := !finished || c.failed
 	if !failed || c.keep || c.context().Err() != nil || c.budgets.Outcome != ratelimit.Allowed || len(c.row.Budgets) == 0 {
 		return
 	}

@@ -93,7 +93,11 @@ func (s *Server) authorise(c *call) error {
 		return nil
 	}
 	if !c.caller.Admin {
-		return failure{code: api.CodeForbidden, detail: "This route is for administrators. Roles are read at sign-in and count for an hour: sign in anew."}
+		detail := "This route is for administrators."
+		if len(c.caller.Roles) > 0 { // Perhaps they were one an hour ago.
+			detail += " Roles are read at sign-in and count for an hour: sign in anew."
+		}
+		return failure{code: api.CodeForbidden, detail: detail}
 	}
 	if !s.Auth.Current(c.context()) {
 		return failure{code: api.CodeUnavailable, detail: "Whether this credential was revoked a moment ago cannot be said now."}

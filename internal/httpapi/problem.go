@@ -82,7 +82,8 @@ func failureOf(err error) failure {
 	return failure{code: api.CodeInternal, cause: err}
 }
 
-// fail is the one error writer: every refusal and failure of the server is its work.
+// fail is the one error writer: every refusal and failure of the server is its work, and but for a browser on its way through
+// a sign-in it is the one envelope.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r)
 	f := failureOf(err)
@@ -90,6 +91,12 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	// A late body cancels the request too, but its caller waits. One who has gone may have gone half, and still read.
 	x.gone = hungUp(r) && f.code != api.CodeRequestTimeout
 	problem := f.problem()
+	x.failed = problem.Status >= http.StatusInternalServerError
+	if page := toldByPage(r, f.code); page != "" {
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, page, http.StatusSeeOther)
+		return
+	}
 	problem.Instance, problem.RequestID = r.URL.Path, x.id
 	writeProblem(w, problem)
 }

@@ -43,6 +43,24 @@ func (s *Server) authCallback(c *call) error {
 	return nil
 }
 
+// toldByPage is where a browser goes that was navigating through a sign-in when it failed, as it says in Sec-Fetch-Mode: it
+// shows a person whatever it gets. Empty for everybody else, and for what a person can do nothing about.
+func toldByPage(r *http.Request, code api.Code) string {
+	login, callback := api.BasePath+"/auth/login", api.BasePath+"/auth/callback"
+	if r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.URL.Path != login && r.URL.Path != callback {
+		return ""
+	}
+	switch {
+	case code == api.CodeRateLimitExceeded:
+		return auth.FailedAt(auth.CodeBusy)
+	case code == api.CodeUnavailable, code == api.CodeLimiterUnavailable:
+		return auth.FailedAt(auth.CodeUnavailable)
+	case code == api.CodeBadRequest && r.URL.Path == callback:
+		return auth.FailedAt(auth.CodeExpired)
+	}
+	return ""
+}
+
 // authRefresh gives the session a new token.
 func (s *Server) authRefresh(c *call) error {
 	cookies, err := s.Auth.Refresh(c.context(), *c.caller)

@@ -98,6 +98,11 @@ func operationOf(route api.Route, schemas *schemas) (*openapi3.Operation, error)
 			return nil, err
 		}
 	}
+	if route.ID == api.RouteAuthLogin {
+		away := openapi3.NewResponse().WithDescription("Where a browser is navigating, instead of 429 and 503: to the page, which says why.")
+		away.Headers = openapi3.Headers{"Location": header("/?signin=CODE")}
+		op.Responses.Set(strconv.Itoa(http.StatusSeeOther), &openapi3.ResponseRef{Value: away})
+	}
 	return op, nil
 }
 

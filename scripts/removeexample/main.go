@@ -38,6 +38,6 @@ func removeExample(ctx context.Context, dir string) error {
 	if err := dropModules(ctx, dir); err != nil {
 		fmt.Fprintln(os.Stderr, "remove-example:", err)
 	}
-	fmt.Println("Next: look at git diff, make check test, and commit. Then add your own: docs/forking.md says where.")
+	fmt.Println("Next: git add --all && git diff --cached to see what it did, make check test, and commit. Then add your own: docs/forking.md says where.")
 	return nil
 }

@@ -13,6 +13,7 @@ const reasons: Record<string, string> = {
   denied: 'The sign-in was declined. Sign in again, or as somebody else.',
   refused: 'The sign-in service turned the request down. Sign in again; if it goes on, tell whoever runs this server.',
   invalid: 'The sign-in service sent an answer that cannot be trusted, so it was not used. Sign in again.',
+  busy: 'Too much was asked for from your address, so the sign-in was not let through. Wait a minute, then sign in again.',
   unavailable: 'The sign-in service or the database could not be reached. Wait a moment, then sign in again.',
 };
 
