@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -125,23 +126,44 @@ func checkContentType(r *http.Request) error {
 	if r.Method == http.MethodPatch {
 		accepted = append(accepted, "application/merge-patch+json")
 	}
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	for _, want := range accepted {
-		if err == nil && kind == want {
-			return nil
+	return checkKind(r.Header, accepted...)
+}
+
+// checkKind refuses a body of another media type, and one that its headers say must be decoded before it can be read: taken
+// as it stands, it would be read as something else than it is. A form's charset means nothing: what is not ASCII in it is
+// escaped, and issuers send what their libraries do.
+func checkKind(header http.Header, accepted ...string) error {
+	detail := ""
+	kind, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	switch charset, isSet := params["charset"]; {
+	case err != nil || !slices.Contains(accepted, kind):
+		detail = fmt.Sprintf("Send the body with Content-Type: %s.", strings.Join(accepted, " or "))
+	case isSet && kind != isForm && !strings.EqualFold(charset, "utf-8"):
+		detail = "Send the body in UTF-8, with charset=utf-8 or without a charset."
+	case !isIdentity(header.Values("Content-Encoding")):
+		detail = "Send the body as it is, without a Content-Encoding."
+	default:
+		return nil
+	}
+	return failure{code: api.CodeUnsupportedMediaType, detail: detail}
+}
+
+func isIdentity(encodings []string) bool {
+	for _, encoding := range encodings {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return false
 		}
 	}
-	return failure{
-		code:   api.CodeUnsupportedMediaType,
-		detail: fmt.Sprintf("Send the body with Content-Type: %s.", strings.Join(accepted, " or ")),
-	}
+	return true
 }
+
+// isForm is the media type of the one form that is taken, the issuer's.
+const isForm = "application/x-www-form-urlencoded"
 
 // formField reads the one field of a form that counts. Others are the other protocol's own.
 func (c *call) formField(name string) (string, error) {
-	const accepted = "application/x-www-form-urlencoded"
-	if kind, _, err := mime.ParseMediaType(c.request().Header.Get("Content-Type")); err != nil || kind != accepted {
-		return "", failure{code: api.CodeUnsupportedMediaType, detail: "Send the body with Content-Type: " + accepted + "."}
+	if err := checkKind(c.request().Header, isForm); err != nil {
+		return "", err
 	}
 	data, err := io.ReadAll(c.request().Body)
 	if err != nil {
