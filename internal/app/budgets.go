@@ -24,7 +24,7 @@ func readBudgets(cfg config.Config) ([]budgetfile.Row, error) {
 	}
 	data, err := os.ReadFile(cfg.BudgetsFile)
 	if err != nil {
-		return nil, fmt.Errorf("BUDGETS_FILE: %w", err)
+		return nil, fmt.Errorf("BUDGETS_FILE: %w: name a file that this server may read, or unset it", err)
 	}
 	rows, err := budgetfile.Parse(data, tableFor(cfg), api.Routes())
 	if err == nil {

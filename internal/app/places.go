@@ -60,6 +60,8 @@ func contradiction(cfg config.Config, r budgetfile.Row) error {
 	switch {
 	case cfg.EdgeStore == config.EdgeInRedis && ofEdge(r.Name) && r.Place != api.InRedis:
 		return fmt.Errorf("%s: store %s contradicts EDGE_STORE=redis: leave store out, or unset EDGE_STORE", r.Name, r.Place)
+	case cfg.RedisURL == "" && r.Placed && r.Place == api.InRedis && row.Place == api.InRedis:
+		return fmt.Errorf("%s: store redis needs REDIS_URL: set it, or leave store out", r.Name)
 	case cfg.RedisURL == "" && r.Place == api.InRedis && row.Place != api.InRedis:
 		return fmt.Errorf("%s: store redis needs REDIS_URL: set it, or use store %s", r.Name, row.Place)
 	}

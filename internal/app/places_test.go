@@ -48,6 +48,8 @@ func TestFilesAgainstSettings(t *testing.T) {
 		"a closed budget by itself":   {plain, `{"admin.heapdump": {"onFailure": "closed"}}`, ""},
 		"the edge in no Redis":        {plain, `{"edge": {"store": "redis"}}`, "edge: store redis needs REDIS_URL: set it, or use store memory"},
 		"sign-ins in no Redis":        {plain, `{"auth.login": {"store": "redis"}}`, "auth.login: store redis needs REDIS_URL: set it, or use store postgres"},
+		"users in no Redis":           {plain, `{"user": {"store": "redis"}}`, "user: store redis needs REDIS_URL: set it, or leave store out"},
+		"users in Redis":              {redis, `{"user": {"store": "redis"}}`, ""},
 		"sign-ins in Redis":           {redis, `{"auth.login": {"store": "redis"}}`, ""},
 		"the edge in Redis":           {redis, `{"edge": {"store": "redis"}}`, ""},
 		"the edge against EDGE_STORE": {edge, `{"edge": {"store": "memory"}}`, "edge: store memory contradicts EDGE_STORE=redis"},
@@ -128,5 +130,14 @@ func TestAlgorithmsHaveOneName(t *testing.T) {
 		if got := limitOf(b).Algorithm.String(); got != string(b.Algorithm) {
 			t.Errorf("%s is counted by %q, and the contract says %q", b.Name, got, b.Algorithm)
 		}
+	}
+}
+
+// A file that is not there is said with what to do.
+func TestMissingBudgetsFile(t *testing.T) {
+	t.Parallel()
+	cfg := config.Config{Replicas: 1, BudgetsFile: filepath.Join(t.TempDir(), "none.json")}
+	if _, err := readBudgets(cfg); err == nil || !strings.Contains(err.Error(), cfg.BudgetsFile) || !strings.Contains(err.Error(), "name a file that this server may read, or unset it") {
+		t.Errorf("it is said as %v", err)
 	}
 }

@@ -28,6 +28,8 @@ type Row struct {
 	// Enforce is false for a shadow: counted, never refusing.
 	Enforce   bool
 	Unlimited bool
+	// Placed says that the file names the row's store, if only the table's.
+	Placed bool
 	// Changed says that the file changes something of it, and does not only repeat the table.
 	Changed bool
 }
@@ -138,19 +140,23 @@ func into[T any](to **T) func(json.RawMessage) bool {
 // object reads a JSON object and nothing behind it, and refuses a key that is there twice, of which encoding/json would
 // take the last.
 func object(data []byte) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	start, err := dec.Token()
-	if err != nil {
-		return nil, fmt.Errorf("read JSON: %w", err)
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("it is empty; write {} to change nothing")
 	}
-	if start != json.Delim('{') {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	switch start, err := dec.Token(); {
+	case err != nil:
+		return nil, unread(err)
+	case start == nil:
+		return nil, errors.New("it is null; leave it out, or write {}")
+	case start != json.Delim('{'):
 		return nil, fmt.Errorf("it begins with %v", start)
 	}
 	fields := map[string]json.RawMessage{}
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
-			return nil, fmt.Errorf("read JSON: %w", err)
+			return nil, unread(err)
 		}
 		name, _ := key.(string)
 		if _, twice := fields[name]; twice {
@@ -158,17 +164,25 @@ func object(data []byte) (map[string]json.RawMessage, error) {
 		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("read JSON of %q: %w", name, err)
+			return nil, fmt.Errorf("%q: %w", name, unread(err))
 		}
 		fields[name] = value
 	}
 	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("read JSON: %w", err)
+		return nil, unread(err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("something follows the object at byte %d", dec.InputOffset())
 	}
 	return fields, nil
+}
+
+// unread words why JSON cannot be read. Its end is no end of a file to whoever reads the message.
+func unread(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it ends too soon; a value, a quote or a } is missing at its end")
+	}
+	return fmt.Errorf("read JSON: %w", err)
 }
 
 // change applies what the file says of the row, and says what the row cannot be.
@@ -201,6 +215,7 @@ func (r *Row) change(c change) []error {
 		fault(r.Window > api.MaxWindow, "a bucket of %d filled with %d a second takes longer than %v", r.Limit, r.Refill, api.MaxWindow)
 	}
 	r.Changed = *r != before
+	r.Placed = c.Store != nil
 	return faults
 }
 
@@ -223,10 +238,18 @@ func set[T any](to, from *T) {
 func together(rows []Row, routes []api.Route) []error {
 	var faults []error
 	for route, pair := range Apart(rows, routes) {
-		faults = append(faults, fmt.Errorf("%s and %s are decided together, by %s, so they need one store: not %s and %s",
-			pair[0].Name, pair[1].Name, route, pair[0].Place, pair[1].Place))
+		faults = append(faults, fmt.Errorf("%s and %s are decided together, by %s, so they need one store, and have %s and %s: give both the same, or leave store out of both",
+			pair[0].Name, pair[1].Name, route, storeOf(pair[0]), storeOf(pair[1])))
 	}
 	return faults
+}
+
+// storeOf names a row's store, and what stands in for one that the table only prefers.
+func storeOf(r Row) string {
+	if r.Place == api.InRedis && !r.Placed {
+		return "redis (memory without REDIS_URL)"
+	}
+	return string(r.Place)
 }
 
 // Apart goes through the pairs of budgets that a route, named by its id, charges in one decision, and whose places are not the

@@ -93,9 +93,13 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ text, want string }{
 		"no JSON":                 {`limit: 5`, "read JSON"},
-		"empty":                   {``, "read JSON"},
+		"empty":                   {"\n", "the file must be a JSON object of budgets: it is empty; write {}"},
+		"a brace":                 {`{`, "it ends too soon"},
+		"a brace too few":         {`{"user": {"limit": 5}, `, "it ends too soon"},
+		"half a word":             {`{"user": {"enforce": tr`, `"user": it ends too soon`},
+		"a null for an object":    {`{"user": null}`, "user: must be a JSON object: it is null; leave it out"},
 		"a list":                  {`[]`, "must be a JSON object of budgets"},
-		"cut off":                 {`{"user": {"limit": 5}`, "read JSON"},
+		"cut off":                 {`{"user": {"limit": 5}`, "it ends too soon"},
 		"something behind":        {`{} {}`, "something follows"},
 		"a budget twice":          {`{"user": {"limit": 5}, "user": {"limit": 6}}`, `"user" is there twice`},
 		"a field twice":           {`{"user": {"limit": 5, "limit": 6}}`, `"limit" is there twice`},
@@ -118,7 +122,8 @@ func TestFaults(t *testing.T) {
 		"a store":                 {`{"auth.login": {"store": "etcd"}}`, `store must be memory, redis or postgres, not "etcd"`},
 		"an algorithm of a store": {`{"org": {"store": "postgres"}}`, "org: store postgres has no token-bucket"},
 		"closed in memory":        {`{"auth.login": {"store": "memory"}}`, "auth.login: a budget that fails closed is not counted in memory"},
-		"two stores of one route": {`{"user": {"store": "postgres"}}`, "are decided together, by me.get, so they need one store"},
+		"two stores of one route": {`{"user": {"store": "postgres"}}`, "user and org are decided together, by me.get, so they need one store, and have postgres and redis (memory without REDIS_URL): give both the same"},
+		"two stores, both named":  {`{"user": {"store": "postgres"}, "org": {"store": "redis"}}`, "and have postgres and redis: give both the same"},
 		"user above the edge":     {`{"edge.caller": {"limit": 150}, "user": {"limit": 151}}`, "user: limit 151 must be at most the 150 of edge.caller"},
 		"user unlimited":          {`{"user": {"unlimited": true}}`, "user: cannot be unlimited while edge.caller is 1000"},
 	}
