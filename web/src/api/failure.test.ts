@@ -33,3 +33,9 @@ test.each([
   expect(failure).toMatchObject({ code: 'UNREADABLE', status: 502, ...want });
   expect(failure.message).toContain('502');
 });
+
+test('who may not do something is told how long roles count, as the server’s sentence does', async () => {
+  const detail = 'This route is for administrators. Roles are read at sign-in and count for an hour: sign in anew.';
+  const response = problem(403, 'FORBIDDEN', detail);
+  expect(failureOf(response, await response.json(), 1000).message).toMatch(/count for an hour: .*sign in anew/);
+});

@@ -61,7 +61,7 @@ const otherVersion = 'The server does not take what this page sends: it may be o
 const inOwnWords: Partial<Record<FailureCode, string>> = {
   AUTH_FAILED: 'Your session has ended.',
   FORBIDDEN:
-    'This is not yours to do. What somebody may do is read when they sign in: sign in anew if that has changed.',
+    'This is not yours to do. Roles are read at sign-in and count for an hour: if it should be yours, sign in anew.',
   NOT_FOUND: 'This is not there, or no longer.',
   CONFLICT: 'The same is being done at this moment. Try again to see what has come of it.',
   VALIDATION_FAILED: 'Something is to be put right first.',
