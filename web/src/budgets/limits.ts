@@ -66,11 +66,19 @@ interface Circumstances {
   at: number;
 }
 
-/** How long to wait before asking again: briefly only where somebody looks, the server answers, and asking is cheap. */
-export function pollEvery({ closely, failing, scarce, unattendedMs, at }: Circumstances): number {
+/**
+ * How long to wait before asking again: briefly only where somebody looks, the server answers, and asking is cheap; never
+ * less than a refusal says.
+ */
+export function pollEvery(circumstances: Circumstances): number {
+  const { failing, at } = circumstances;
+  return Math.max(intervalOf(circumstances), (failing?.retryAt ?? at) - at);
+}
+
+function intervalOf({ closely, failing, scarce, unattendedMs }: Circumstances): number {
   if (!closely || scarce) return calmly;
   if (unattendedMs >= attentionMs) return unattended;
-  return failing ? Math.max(failed, (failing.retryAt ?? 0) - at) : everySecond;
+  return failing ? failed : everySecond;
 }
 
 // The budget at the door is the one that asking spends. The last fifth of it is left for what somebody does.
