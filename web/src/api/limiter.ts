@@ -44,6 +44,7 @@ export class Limiter {
   constructor(
     private readonly now: () => number = pageNow,
     allowances: readonly Allowance[] = ofContract(),
+    private readonly namesOf: (route: RouteId) => readonly string[] = (route) => charges[route],
   ) {
     this.windows = new Map(allowances.map((allowance) => [allowance.name, new Window(allowance)]));
   }
@@ -53,25 +54,16 @@ export class Limiter {
    * wait is for people: a probe may leave before, for whoever was told nothing yet.
    */
   acquire(route: RouteId): Ticket {
-    return this.admit(charges[route], (window, now) => window.wait(now));
-  }
-
-  /** The same for budgets by name, with the wait until a call would be let pass; one that is not mirrored bounds nothing. */
-  take(names: readonly string[]): Ticket {
-    return this.admit(names, (window, now) => window.look(now).retry);
-  }
-
-  private admit(names: readonly string[], wait: Wait): Ticket {
     const now = this.now();
-    const mine = names.flatMap((name) => this.windows.get(name) ?? []);
+    const mine = this.chargedBy(route);
     const refusing = mine.filter((window) => !window.look(now).ok);
-    if (refusing.length > 0) throw refusal(refusing, wait, now);
+    if (refusing.length > 0) throw refusal(refusing, now);
     return new Held(this.now, mine, ++this.calls, () => this.calls);
   }
 
   /** How many milliseconds people are told to wait for a call of the route; 0 where it would leave. */
   wait(route: RouteId): number {
-    const waits = charges[route].map((name) => this.windows.get(name)?.wait(this.now()) ?? 0);
+    const waits = this.chargedBy(route).map((window) => window.wait(this.now()) ?? 0);
     return Math.max(...waits, 0);
   }
 
@@ -94,6 +86,11 @@ export class Limiter {
       window?.raise(status);
       if (mark) window?.adopt(this.now(), status, mark, before.last);
     }
+  }
+
+  // One that is not mirrored bounds nothing.
+  private chargedBy(route: RouteId): Window[] {
+    return this.namesOf(route).flatMap((name) => this.windows.get(name) ?? []);
   }
 }
 
@@ -180,11 +177,8 @@ function ofContract(rows: readonly Row[] = budgets): Allowance[] {
   });
 }
 
-// How long to wait for a budget, in milliseconds; null if no wait helps.
-type Wait = (window: Window, now: number) => number | null;
-
-function refusal(refusing: Window[], waitOf: Wait, now: number): Failure {
-  const wait = refusing.map((window) => waitOf(window, now)).reduce(longer, 0);
+function refusal(refusing: Window[], now: number): Failure {
+  const wait = refusing.map((window) => window.wait(now)).reduce(longer, 0);
   const violated = refusing.map(({ name }) => name);
   return localRefusal(violated, wait === null ? null : now + wait, now);
 }

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { LimitStatus } from './contract';
+import type { LimitStatus, RouteId } from './contract';
 import { Failure } from './failure';
 import { Limiter, type Snapshot, type Ticket } from './limiter';
+import { longer } from './window';
 
 // The file that mobileclient's own test writes from its mirror; see mobileclient/vectors_test.go.
 interface Case {
@@ -33,15 +34,22 @@ class Player {
   readonly limiter: Limiter;
   private readonly tickets = new Map<number, Ticket>();
   private asked: Snapshot | undefined;
+  // Every time that the server has named.
+  private readonly named: number[] = [];
 
   constructor(private readonly budgets: Case['budgets']) {
     const allowances = budgets.map((budget) => ({ learned: false, metered: false, ...budget }));
-    this.limiter = new Limiter(() => this.at, allowances);
+    this.limiter = new Limiter(
+      () => this.at,
+      allowances,
+      (route) => route.split(' '),
+    );
   }
 
   /** Does a step, and gives its decision if it has one. */
   do(step: Step): Step['want'] {
     this.at = step.at;
+    this.named.push(...waitsOf(step).map((wait) => step.at + wait));
     switch (step.do) {
       case 'acquire':
         return this.acquire(step);
@@ -74,14 +82,27 @@ class Player {
   }
 
   private acquire({ call = 0, budgets = [] }: Step): Step['want'] {
+    const route = budgets.join(' ') as RouteId; // A route of the case's own, by what it charges.
     try {
-      this.tickets.set(call, this.limiter.take(budgets));
+      this.tickets.set(call, this.limiter.acquire(route));
       return { ok: true, retryMs: 0 };
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown;
-      const retryMs = thrown.retryAt === null ? null : thrown.retryAt - this.at;
-      return { ok: false, retryMs, refusing: thrown.violated };
+      return { ok: false, retryMs: this.retryMs(route, thrown), refusing: thrown.violated };
     }
+  }
+
+  // The wait until a call would be let pass, by which what people are told is judged: it is that, or a later time that the
+  // server has named.
+  private retryMs(route: RouteId, { violated, retryAt }: Failure): number | null {
+    const retryMs = violated.map((name) => this.limiter.look(name)?.retry ?? null).reduce(longer, 0);
+    if (retryMs === null || retryAt === null) {
+      expect(retryAt).toBe(retryMs);
+      return null;
+    }
+    expect(this.limiter.wait(route)).toBe(retryAt - this.at);
+    expect([this.at + retryMs, ...this.named.filter((time) => time > this.at + retryMs)]).toContain(retryAt);
+    return retryMs;
   }
 
   private ticket({ call = 0 }: Step): Ticket {
@@ -89,6 +110,11 @@ class Player {
     if (!ticket) throw new Error(`there is no call ${call}`);
     return ticket;
   }
+}
+
+function waitsOf({ retryAfter = '', rateLimit = '', limits = [] }: Step): number[] {
+  const resets = [...rateLimit.matchAll(/;t=(\d+)/g)].map(([, seconds]) => Number(seconds) * 1000);
+  return [Number(retryAfter) * 1000, ...resets, ...limits.map(({ resetMs }) => resetMs)];
 }
 
 function headersOf({ policy, rateLimit, retryAfter, replayed }: Step): Headers {
