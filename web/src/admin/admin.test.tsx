@@ -46,7 +46,7 @@ describe('a stranger to administration', () => {
 describe('plans', () => {
   test('say which of their numbers does not hold, and why', async () => {
     const numbers = [
-      { budget: 'user', limit: 5000, fault: 'is above the 1000 of edge.caller' },
+      { budget: 'user', limit: 5000, fault: 'must be at most 1000, the limit of edge.caller' },
       { budget: 'org', limit: 900, refillPerSecond: 15 },
     ];
     const server = asRoot()
@@ -55,7 +55,7 @@ describe('plans', () => {
     await open(server, '/admin/organisations');
     expect(screen.getAllByText('does not hold')).toHaveLength(1);
     expect(screen.getByText(/As the settings are now/).textContent).toContain(
-      'the number for All requests is above the 1000 of edge.caller.',
+      'the number for All requests must be at most 1000, the limit of edge.caller.',
     );
   });
 });
@@ -70,8 +70,10 @@ describe('overrides', () => {
   });
 
   test('that do not hold by the settings of now say why', async () => {
-    const fault = 'is ignored: the budget is decided before anybody is known';
-    const server = asRoot().on('GET /api/v1/admin/overrides', () => json({ items: [{ ...override, fault }] }));
+    const fault = 'is ignored: the budget is counted per organisation: change it for the organisation';
+    const server = asRoot().on('GET /api/v1/admin/overrides', () =>
+      json({ items: [{ ...override, budget: 'org', fault }] }),
+    );
     await open(server, '/admin/overrides');
     const item = screen.getByText('A large import').closest('li');
     expect(item?.textContent).toContain('does not hold');
