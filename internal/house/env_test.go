@@ -86,6 +86,33 @@ func TestEnvTakesAnyName(t *testing.T) {
 	}
 }
 
+// A name that nothing takes is warned of, by its line and without its value, and the command runs all the same.
+func TestEnvWarnsOfNoSettings(t *testing.T) {
+	t.Parallel()
+	run := func(file string) string {
+		dir := t.TempDir()
+		for _, name := range []string{"scripts/env", ".env.example", "docker-compose.yml", "docker-compose.prod.yml"} {
+			place(t, dir, name, string(readFile(t, name)))
+		}
+		place(t, dir, ".env", file)
+		command := exec.CommandContext(t.Context(), "bash", "scripts/env", "echo", "ran")
+		command.Dir, command.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
+		output, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", file, err, output)
+		}
+		return string(output)
+	}
+	const known = "HTTP_ADDR=:81\nOTEL_SERVICE_NAME=a\nPGSSLROOTCERT=b\nGOMEMLIMIT=1GiB\nURL=c\nARGS=d\nPORT=8081\nPOSTGRES_PASSWORD=e\n#HTTP_ADR=:82\n"
+	if output := run(known); output != "ran\n" {
+		t.Errorf("of what is known it says %q", output)
+	}
+	want := "env: line 3 of .env sets HTTP_ADR, which is no setting: see .env.example\nran\n"
+	if output := run("LOG_LEVEL=debug\n\nHTTP_ADR=hunter2\n"); output != want {
+		t.Errorf("it says %q, want %q", output, want)
+	}
+}
+
 // Every target that reads settings reads the same: what is given on the command line or in the environment, then .env.
 func TestTargetsReadTheSameSettings(t *testing.T) {
 	t.Parallel()
