@@ -50,3 +50,16 @@ test('a sign-in that failed says why, once', async () => {
   await page.getByRole('link', { name: 'Sign in' }).waitFor();
   expect(await page.getByRole('alert').count()).toBe(0);
 });
+
+// The last here: it leaves the address no sign-in for a minute.
+test('a sign-in that is refused is told by the page', async () => {
+  const page = await stage.openAfresh();
+  await page.goto('/');
+  const login = new URL('/api/v1/auth/login', page.url());
+  let status = 0;
+  for (let i = 0; i < 30 && status !== 429; i++) status = (await fetch(login, { redirect: 'manual' })).status;
+  expect(status).toBe(429);
+  await page.getByRole('link', { name: 'Sign in' }).click();
+  await page.getByRole('alert').getByText('Wait a minute, then sign in again.').waitFor();
+  expect(page.url()).toBe(new URL('/', login).href);
+});
