@@ -152,7 +152,7 @@ web: web/dist/index.html ## Build the web page that the server embeds
 
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	@bash scripts/setup node
-	cd web && npm ci
+	cd web && npm ci --include=dev
 	@touch $@
 
 web/dist/index.html: web/node_modules/.package-lock.json api/spec/openapi.json $(WEB_SOURCES)
