@@ -133,12 +133,12 @@ func checkContentType(r *http.Request) error {
 // as it stands, it would be read as something else than it is. A form's charset means nothing: what is not ASCII in it is
 // escaped, and issuers send what their libraries do.
 func checkKind(header http.Header, accepted ...string) error {
-	detail := ""
+	var detail string
 	kind, params, err := mime.ParseMediaType(header.Get("Content-Type"))
 	switch charset, isSet := params["charset"]; {
 	case err != nil || !slices.Contains(accepted, kind):
 		detail = fmt.Sprintf("Send the body with Content-Type: %s.", strings.Join(accepted, " or "))
-	case isSet && kind != isForm && !strings.EqualFold(charset, "utf-8"):
+	case isSet && kind != isForm && !isUTF8(charset):
 		detail = "Send the body in UTF-8, with charset=utf-8 or without a charset."
 	case !isIdentity(header.Values("Content-Encoding")):
 		detail = "Send the body as it is, without a Content-Encoding."
@@ -146,6 +146,11 @@ func checkKind(header http.Header, accepted ...string) error {
 		return nil
 	}
 	return failure{code: api.CodeUnsupportedMediaType, detail: detail}
+}
+
+// isUTF8 takes its other spelling too, and what is a part of it.
+func isUTF8(charset string) bool {
+	return slices.Contains([]string{"utf-8", "utf8", "us-ascii"}, strings.ToLower(charset))
 }
 
 func isIdentity(encodings []string) bool {
