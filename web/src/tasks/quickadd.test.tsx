@@ -39,6 +39,19 @@ function savesOnly(server: FakeServer, count: number): void {
   );
 }
 
+// The page while the one draft of a text is being saved, which is answered when the test says so.
+async function savingOne(): Promise<{ server: FakeServer; answer: () => void }> {
+  let answer = () => {};
+  const server = signedInWith()
+    .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
+    .on('POST /api/v1/tasks', () => new Promise((resolve) => (answer = () => resolve(json(task('Buy milk'), 201)))));
+  await open(server);
+  await write(label, 'Buy milk #home');
+  await click('button', 'Turn into tasks');
+  await click('button', 'Save the task');
+  return { server, answer: () => answer() };
+}
+
 test('the page shows the tasks beside the budgets that they spend, each asked for once', async () => {
   const server = signedInWith(task('Write the release notes'));
   await open(server);
@@ -200,14 +213,7 @@ test('who leaves during a save and comes back before its answer finds it running
 });
 
 test('what is saved after the page was left is not in the text of who comes back', async () => {
-  let answer = () => {};
-  const server = signedInWith()
-    .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
-    .on('POST /api/v1/tasks', () => new Promise((resolve) => (answer = () => resolve(json(task('Buy milk'), 201)))));
-  await open(server);
-  await write(label, 'Buy milk #home');
-  await click('button', 'Turn into tasks');
-  await click('button', 'Save the task');
+  const { answer } = await savingOne();
   await click('link', 'Budgets');
   answer();
   await settle();
@@ -292,14 +298,7 @@ test('what was typed comes back to the same person, and to nobody else', async (
 });
 
 test('while drafts are saved they cannot be changed, and what is typed meanwhile stays', async () => {
-  let answer = () => {};
-  const server = signedInWith()
-    .on('POST /api/v1/tasks/parse', () => json({ parser: 'local', drafts: [parsed.drafts[0]] }))
-    .on('POST /api/v1/tasks', () => new Promise((resolve) => (answer = () => resolve(json(task('Buy milk'), 201)))));
-  await open(server);
-  await write(label, 'Buy milk #home');
-  await click('button', 'Turn into tasks');
-  await click('button', 'Save the task');
+  const { server, answer } = await savingOne();
   expect(screen.getByLabelText('Title').closest('fieldset')).toHaveProperty('disabled', true);
   expect(screen.getByRole('button', { name: 'Back to the text' })).toHaveProperty('disabled', true);
   expect(screen.getByRole('button', { name: 'Turn into tasks' })).toHaveProperty('disabled', true);

@@ -35,13 +35,18 @@ describe('done', () => {
 describe('a tick whose answer takes a while', () => {
   const no = () => problem(503, 'UNAVAILABLE', 'Not for the moment.');
 
-  test('goes back when it is refused, whatever was shown meanwhile', async () => {
+  async function refusedLater() {
     const answers: (() => void)[] = [];
     const server = signedInWith(notes).on(
       `PATCH ${path}`,
       () => new Promise((resolve) => answers.push(() => resolve(no()))),
     );
     await open(server);
+    return { server, answers };
+  }
+
+  test('goes back when it is refused, whatever was shown meanwhile', async () => {
+    const { answers } = await refusedLater();
     await click('checkbox', notes.title);
     expect(screen.getByRole('checkbox')).toHaveProperty('checked', true);
     answers[0]?.();
@@ -50,12 +55,7 @@ describe('a tick whose answer takes a while', () => {
   });
 
   test('goes back to what the server has, where two are refused', async () => {
-    const answers: (() => void)[] = [];
-    const server = signedInWith(notes).on(
-      `PATCH ${path}`,
-      () => new Promise((resolve) => answers.push(() => resolve(no()))),
-    );
-    await open(server);
+    const { server, answers } = await refusedLater();
     await click('checkbox', notes.title);
     await click('checkbox', notes.title);
     answers[0]?.();
